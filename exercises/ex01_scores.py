@@ -1,0 +1,268 @@
+"""Chapter 1 of 7. Scores: how well two tokens match.
+
+The question
+    Every token is a vector, a list of d numbers. A token that wants to know which other tokens
+    matter to it needs one number for each of them: large where the two belong together. What
+    number, and how do you get all of them at once?
+
+The formula
+    score(a, b) = a . b = a_0 b_0 + a_1 b_1 + ... + a_(d-1) b_(d-1)
+
+    Compare the tokens themselves and each one mostly finds itself: what a token is and what it
+    is looking for are one vector. So every token gets two: a query, what it looks for, and a key,
+    what it has to offer. Both are projections, learned matrices times the token, plus a bias if
+    there is one. Score number (i, j) is query i times key j, and all of them are one product:
+
+    Q = X W_Q + b_Q,    K = X W_K + b_K,    S = Q K^T
+
+Shapes
+    One projection, written down in three ways. All three give the same numbers:
+
+    tokens are    you hold                            you compute    you get
+    rows          x [n, d_in]  weight [d_in, d_out]   x W + b        [n, d_out]  project_rows
+    rows          x [n, d_in]  weight [d_out, d_in]   x W^T + b      [n, d_out]  project_linear
+    columns       x [d_in, n]  weight [d_out, d_in]   W x + b 1^T    [d_out, n]  project_columns
+
+    Then the scores, one row for each query and one column for each key:
+
+                                            key 0  key 1  key 2
+      query [q, d_k]                query 0 [ -2.6    8.8   -7.0 ]
+        key [k, d_k]  -Q K^T->      query 1 [  1.5   -4.6   -4.3 ]     scores [q, k]
+                                    query 2 [ -2.2   -0.2   -6.6 ]
+
+By hand
+    In document 002 the tokens t_0 = (0.3367, 0.1288, 0.2345, 0.2303, -1.1229) and
+    t_1 = (-0.1863, 2.2082, -0.6380, 0.4617, 0.2674) have the naive score
+    -0.0627 + 0.2844 - 0.1496 + 0.1063 - 0.3003 = -0.1219; the document, with more digits of the
+    tokens, has -0.1217. Swap the two: the same. Query 0 is (-1.6964, 1.3355, -0.5133, 0.0674) and
+    key 0 is (0.6023, -0.7260, 1.1799, 0.2383). Their score is
+    -1.0217 - 0.9696 - 0.6056 + 0.0161 = -2.5808 (printed: -2.5809). Now try query 0 with key 1,
+    (-0.6521, 4.4224, -3.7460, -1.2657): it should be near 8.85. Is query 1 with key 0 the same?
+
+Where the documents are loose
+    They disagree about which side the weight stands on, and none is wrong: 002 multiplies rows
+    by a [d_in, d_out] weight, 001 transposes what nn.Linear stores, 003 and 004 multiply columns.
+    Find out which you hold: with a square weight the wrong product does not crash, it only
+    gives wrong numbers.
+    Document 001 has square weights; they need not be, in 002 they are 5 x 4. Document 000 calls
+    the projections affine and later a plain matrix product: the bias is optional.
+    Document 003 writes k = W_v * x for the value: it means v. It calls S an n x n matrix: so it
+    is when the tokens score themselves, in general it is q x k, as many rows as queries.
+
+May be used
+    Anything in torch: torch.dot, torch.matmul or its short form @, transpose or .mT, sum.
+    torch.nn.functional.linear is project_linear ready-made: compare with it, after you wrote yours.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor, ""]:
+    """Measure how well two vectors match: multiply entry by entry, add everything up.
+
+    Difficulty 1 of 5, about 5 minutes.
+
+    The result is a tensor without dimensions, not a Python number, so that gradients can flow
+    back. It grows with the lengths of the vectors: it is not the cosine. Two vectors of different
+    length have no dot product, and a vector of length 1 is not stretched to fit the other.
+
+    Args:
+        a: a vector [d]; any floating dtype, any device, any strides. Left unchanged.
+        b: another one [d], in the dtype and on the device of `a`. Left unchanged.
+
+    Returns:
+        The dot product [], in the dtype and on the device of `a`.
+
+    Raises:
+        ValueError: `a` or `b` is not a vector, or their lengths differ; the sentence names the
+            sizes.
+
+    Source: document 002, "Naive Attention".
+
+    Example:
+        >>> dot_product(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 5.0, 6.0]))
+        tensor(32.)
+    """
+    raise NotImplementedError("ex01_scores.dot_product")
+
+
+def naive_scores(tokens: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n n"]:
+    """Score every token against every token of its own sequence, as they are.
+
+    Difficulty 1 of 5, about 5 minutes.
+
+    Entry (i, j) is the dot product of token i and token j. So the scores are symmetric, and the
+    diagonal holds the squared lengths. Sequences of a batch never meet: each has its own scores.
+    One matrix product does it; two loops over the tokens would be right and far too slow.
+
+    Args:
+        tokens: one token per row [*batch, n, d]; any floating dtype, any device, any strides.
+            Left unchanged.
+
+    Returns:
+        The scores [*batch, n, n], in the dtype and on the device of `tokens`.
+
+    Raises:
+        ValueError: `tokens` has fewer than two dimensions; the sentence names the sizes.
+
+    Source: document 002, "Naive Attention".
+
+    Example:
+        >>> naive_scores(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
+        tensor([[1., 1.],
+                [1., 2.]])
+    """
+    raise NotImplementedError("ex01_scores.naive_scores")
+
+
+def project_rows(
+    x: Float[Tensor, "*batch n d_in"],
+    weight: Float[Tensor, "d_in d_out"],
+    bias: Float[Tensor, " d_out"] | None = None,
+) -> Float[Tensor, "*batch n d_out"]:
+    """Map every token, one per row, to a new vector: x W + b.
+
+    Difficulty 2 of 5, about 10 minutes.
+
+    Every token goes through the same weight and gets the same bias, whatever its place. The
+    weight is one matrix for the whole batch, and the bias is as long as the new vectors: one
+    number is not a bias for all of them.
+
+    Args:
+        x: tokens as rows [*batch, n, d_in]; any floating dtype, any device, any strides. Left
+            unchanged.
+        weight: [d_in, d_out], in the dtype and on the device of `x`. Left unchanged.
+        bias: [d_out], in the dtype and on the device of `x`. Left unchanged. None: no bias.
+
+    Returns:
+        The projected tokens [*batch, n, d_out], in the dtype and on the device of `x`.
+
+    Raises:
+        ValueError: `x` has fewer than two dimensions, `weight` is not a matrix with d_in rows, or
+            `bias` is not a vector of d_out numbers; the sentence names the sizes.
+
+    Source: document 002, "Key and Query Vectors"; document 000, "Query, Key and Value Vectors".
+
+    Example:
+        >>> weight = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+        >>> project_rows(torch.tensor([[1.0, 2.0]]), weight)
+        tensor([[1., 2., 3.]])
+        >>> project_rows(torch.tensor([[1.0, 2.0]]), weight, torch.tensor([0.0, 0.0, 10.0]))
+        tensor([[ 1.,  2., 13.]])
+    """
+    raise NotImplementedError("ex01_scores.project_rows")
+
+
+def project_linear(
+    x: Float[Tensor, "*batch n d_in"],
+    weight: Float[Tensor, "d_out d_in"],
+    bias: Float[Tensor, " d_out"] | None = None,
+) -> Float[Tensor, "*batch n d_out"]:
+    """Map every token, one per row, with a weight as nn.Linear stores it: x W^T + b.
+
+    Difficulty 2 of 5, about 5 minutes.
+
+    nn.Linear keeps one row of its weight for each number it puts out. With `layer.weight` and
+    `layer.bias` this gives what `layer(x)` gives. Mind the square weight: it fits without the
+    transpose too, and the answer is wrong.
+
+    Args:
+        x: tokens as rows [*batch, n, d_in]; any floating dtype, any device, any strides. Left
+            unchanged.
+        weight: [d_out, d_in], in the dtype and on the device of `x`. Left unchanged.
+        bias: [d_out], in the dtype and on the device of `x`. Left unchanged. None: no bias.
+
+    Returns:
+        The projected tokens [*batch, n, d_out], in the dtype and on the device of `x`.
+
+    Raises:
+        ValueError: `x` has fewer than two dimensions, `weight` is not a matrix with d_in columns,
+            or `bias` is not a vector of d_out numbers; the sentence names the sizes.
+
+    Source: document 001, "The Matrix Math", the note on the transpose.
+
+    Example:
+        >>> weight = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        >>> project_linear(torch.tensor([[1.0, 2.0]]), weight)
+        tensor([[1., 2., 3.]])
+    """
+    raise NotImplementedError("ex01_scores.project_linear")
+
+
+def project_columns(
+    x: Float[Tensor, "*batch d_in n"],
+    weight: Float[Tensor, "d_out d_in"],
+    bias: Float[Tensor, " d_out"] | None = None,
+) -> Float[Tensor, "*batch d_out n"]:
+    """Map every token, one per column, to a new vector: W x + b 1^T.
+
+    Difficulty 2 of 5, about 10 minutes.
+
+    The textbook's way: a token stands upright, the weight comes from the left. The row of ones
+    in the formula only says that every column gets the whole bias. Mind n = d_out: then the bias
+    also fits along the wrong direction, and the answer is wrong.
+
+    Args:
+        x: tokens as columns [*batch, d_in, n]; any floating dtype, any device, any strides. Left
+            unchanged.
+        weight: [d_out, d_in], in the dtype and on the device of `x`. Left unchanged.
+        bias: [d_out], in the dtype and on the device of `x`. Left unchanged. None: no bias.
+
+    Returns:
+        The projected tokens, still as columns: [*batch, d_out, n], in the dtype and on the device
+        of `x`.
+
+    Raises:
+        ValueError: `x` has fewer than two dimensions, `weight` is not a matrix with d_in columns,
+            or `bias` is not a vector of d_out numbers; the sentence names the sizes.
+
+    Source: document 004, "Query projections with bias".
+
+    Example:
+        >>> weight = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        >>> tokens = torch.tensor([[1.0, 3.0], [2.0, 4.0]])
+        >>> project_columns(tokens, weight, torch.tensor([0.0, 0.0, 10.0]))
+        tensor([[ 1.,  3.],
+                [ 2.,  4.],
+                [13., 17.]])
+    """
+    raise NotImplementedError("ex01_scores.project_columns")
+
+
+def dot_product_scores(
+    query: Float[Tensor, "*batch q d_k"], key: Float[Tensor, "*batch k d_k"]
+) -> Float[Tensor, "*batch q k"]:
+    """Score every query against every key: Q K^T.
+
+    Difficulty 2 of 5, about 10 minutes.
+
+    Entry (i, j) is the dot product of query i and key j: rows belong to queries, columns to keys.
+    There may be more keys than queries, or fewer. Every sequence of a batch has its own queries
+    and its own keys: batches of different size do not fit, not even a batch of one.
+
+    Args:
+        query: what each position asks for [*batch, q, d_k]; any floating dtype, any device, any
+            strides. Left unchanged.
+        key: what each position offers [*batch, k, d_k]; the dtype, device, batch and d_k of
+            `query`. Left unchanged.
+
+    Returns:
+        The scores [*batch, q, k], in the dtype and on the device of `query`.
+
+    Raises:
+        ValueError: `query` or `key` has fewer than two dimensions, or their widths or batches
+            differ; the sentence names the sizes.
+
+    Source: document 002, "Key and Query Vectors"; document 003, "Attention scores"; document 000,
+        "Self-Attention Mechanism".
+
+    Example:
+        >>> query = torch.tensor([[1.0, 2.0]])
+        >>> dot_product_scores(query, torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[11.,  2.]])
+    """
+    raise NotImplementedError("ex01_scores.dot_product_scores")

@@ -1,0 +1,139 @@
+"""Chapter 2 of 7. Scaling: why scores are divided by sqrt(d_k).
+
+The question
+    A dot product adds up d_k products. The wider the keys, the further the scores lie apart, and
+    the softmax of chapter 4 answers to differences: with scores far apart one key takes
+    everything, and nothing is left to learn from. How far apart do they lie, and what brings them
+    back?
+
+The formula
+    scaled = Q K^T / sqrt(d_k)
+
+    Let the entries of q and k be independent, with mean 0 and variance 1. Then each product q_i k_i
+    has mean 0 and variance 1 as well. Variances of independent numbers add up, so the score has
+    variance d_k, and standard deviation sqrt(d_k). Divide by that, and the spread is 1 at any
+    width. Do not take it on trust: score_spread measures it.
+
+Shapes
+    query [q, d_k]                             spread about sqrt(d_k)       spread about 1
+      key [k, d_k]    -dot_product_scores->    scores [q, k]    -/ sqrt(d_k)->    scaled [q, k]
+
+    d_k        1      4      16     64     256
+    spread     1      2      4      8      16      what score_spread finds, nearly
+
+By hand
+    In document 002 the keys are 4 wide, so sqrt(d_k) = 2. The first row of scores,
+    (-2.5809, 8.8498, -6.9600), becomes (-1.2905, 4.4249, -3.4800). Go on with the second row,
+    (1.5185, -4.5739, -4.2686). In document 001 d_k is 2: the divisor is 1.4142. What would it
+    have been, had you divided by d_k? And for keys 512 wide?
+
+Where the documents are loose
+    Document 001 divides by "the square of the dimension": it is the square root. It also says
+    that scaling has no systematic effect on the scores. It has: it holds their variance at 1,
+    whatever the width. Document 002 names numerical instability as the reason: the numbers are
+    fine, it is the softmax that saturates and the gradients that vanish.
+    Document 004 takes the square root of the dimension of the embeddings, and 003 of a d that it
+    does not define. It is d_k, the width of the keys, which need not be the embeddings' width:
+    in document 002 the tokens are 5 wide and the keys 4.
+
+May be used
+    Anything in torch and math, and your own chapter 1. torch.randn draws unit-normal numbers.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ex01_scores import dot_product_scores
+
+
+def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor, "*batch q k"]:
+    """Bring scores of keys d_k wide back to a spread of about 1: divide by sqrt(d_k).
+
+    Difficulty 1 of 5, about 5 minutes.
+
+    The divisor is the square root of the keys' width, not of the number of keys, and neither the
+    width itself nor its square. The scores of the caller stay as they are: do not divide in place.
+
+    Args:
+        scores: [*batch, q, k]; any floating dtype, any device, any strides. Left unchanged. May
+            hold minus infinity, which stays minus infinity.
+        d_k: the width of the keys that made the scores, at least 1.
+
+    Returns:
+        The scaled scores: shape, dtype and device of `scores`.
+
+    Source: document 001, "The Matrix Math"; document 002, "Key and Query Vectors".
+
+    Example:
+        >>> scale_scores(torch.tensor([[6.0, -3.0, 0.0]]), 9)
+        tensor([[ 2., -1.,  0.]])
+    """
+    raise NotImplementedError("ex02_scaling.scale_scores")
+
+
+def scaled_scores(
+    query: Float[Tensor, "*batch q d_k"], key: Float[Tensor, "*batch k d_k"]
+) -> Float[Tensor, "*batch q k"]:
+    """Score every query against every key, at any width on the same scale: Q K^T / sqrt(d_k).
+
+    Difficulty 2 of 5, about 5 minutes.
+
+    d_k is read from the tensors: it is the last dimension of the keys, never their number and
+    never the size of the batch.
+
+    Args:
+        query: what each position asks for [*batch, q, d_k]; any floating dtype, any device, any
+            strides. Left unchanged.
+        key: what each position offers [*batch, k, d_k]; the dtype, device, batch and d_k of
+            `query`. Left unchanged.
+
+    Returns:
+        The scaled scores [*batch, q, k], in the dtype and on the device of `query`.
+
+    Raises:
+        ValueError: `query` or `key` has fewer than two dimensions, or their widths or batches
+            differ; the sentence names the sizes.
+
+    Source: document 001, "The Matrix Math".
+
+    Example:
+        >>> query = torch.tensor([[1.0, 1.0, 1.0, 1.0]])
+        >>> scaled_scores(query, torch.tensor([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 1.0]]))
+        tensor([[5.0000, 0.5000]])
+    """
+    raise NotImplementedError("ex02_scaling.scaled_scores")
+
+
+def score_spread(
+    d_k: int, pairs: int, generator: torch.Generator | None = None
+) -> Float[Tensor, ""]:
+    """Measure how far unscaled scores lie apart when the keys are d_k wide.
+
+    Difficulty 3 of 5, about 15 minutes.
+
+    An experiment: draw `pairs` queries and as many keys, unit-normal numbers all of them, take
+    the dot product of each query with its own key, and return the standard deviation of these
+    products. Every number comes from `generator`: in the same state it gives the same answer, in
+    another state another one. The answer is measured, so it is near sqrt(d_k), not equal to it.
+
+    Args:
+        d_k: the width of queries and keys, at least 1.
+        pairs: how many dot products to take, at least 2.
+        generator: where the random numbers come from; they are drawn on its device. None: torch's
+            own generator, on the default device.
+
+    Returns:
+        The standard deviation [], floating, on the generator's device; dividing by `pairs` or by
+        `pairs` - 1 on the way are both fine.
+
+    Source: document 001, "The Matrix Math": the reason that it does not give.
+
+    Example:
+        >>> spread = score_spread(16, 10000, torch.Generator().manual_seed(0))
+        >>> bool(3.8 < spread < 4.2)
+        True
+    """
+    raise NotImplementedError("ex02_scaling.score_spread")

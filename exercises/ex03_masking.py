@@ -1,0 +1,186 @@
+"""Chapter 3 of 7. Masking: who may look at whom.
+
+The question
+    Not every query may look at every key. A decoder that learns to continue a text must not peek
+    at the words it is to predict, and no token should listen to the padding that fills up a short
+    sequence. How do you close these doors, before the scores become weights?
+
+The formula
+    masked_ij = scores_ij         where query i may look at key j
+    masked_ij = minus infinity    where it may not
+
+    exp(minus infinity) is exactly 0, so a closed door gets no weight at all, and the open ones
+    share the whole. A score of 0 would not close anything: it is a fair score, and exp(0) = 1.
+
+    A mask holds booleans, and True means "may attend":
+    causal  [i, j]    is  j <= i
+    padding [b, j]    is  j < lengths[b]
+    decoder [b, i, j] is  j <= i and j < lengths[b]
+
+Shapes
+    Three positions, lengths[b] = 2. T: may attend, a dot: may not.
+
+                 keys                    keys                     keys
+                0  1  2                 0  1  2                  0  1  2
+    query 0   [ T  .  . ]              [ T  T  . ]   query 0   [ T  .  . ]
+    query 1   [ T  T  . ]     and                =   query 1   [ T  T  . ]
+    query 2   [ T  T  T ]                            query 2   [ T  T  . ]   not emptied
+            causal [n, n]         padding [batch, n]      decoder [batch, n, n]
+
+    A padding mask has no dimension for queries. mask[:, None, :] makes it [batch, 1, n], which
+    broadcasts to scores [batch, q, n]. Without that, torch lines the batch up with the queries.
+
+By hand
+    The scaled scores of document 002, and what is left when each token may look back but not
+    ahead:
+
+        -1.2905   4.4249  -3.4800            -1.2905     -inf     -inf
+         0.7593  -2.2869  -2.1343    -->      0.7593  -2.2869     -inf
+        -1.1067  -0.0801  -3.3173            -1.1067  -0.0801  -3.3173
+
+    Close one more door: the last token is padding, the length is 2. Which number goes? Then fill
+    the doors of the first row with 0 instead: exp gives 0.2751, 1 and 1, so the two tokens that
+    query 0 must not see would get 88 % of its weight.
+
+Where the documents are loose
+    Document 000 has the decoder look at the previous tokens. It also looks at the present one:
+    j <= i. With j < i the first query would have nothing to look at.
+    Document 002 builds the mask from float ones and zeros and then asks where it is 0. Here a
+    mask is boolean from the start, with True where that triangle has its ones.
+    Document 001 promises masked self-attention in a heading and then does not get to it.
+    Document 004 says that sequences differ in length, but not how they share a tensor: the short
+    ones are padded at their end, and a mask keeps the padding out.
+
+May be used
+    Anything in torch: torch.arange and comparisons, torch.ones, tril, &, masked_fill, where.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor, "n n"]:
+    """Let every position look at itself and back, never ahead.
+
+    Difficulty 2 of 5, about 5 minutes.
+
+    Rows are queries, columns are keys: entry (i, j) is True where j <= i. So the first row has a
+    single True and the last row is True throughout. The mask is boolean, not ones and zeros.
+
+    Args:
+        n: the number of positions; 0 gives an empty mask.
+        device: where the mask is made. None: the default device.
+
+    Returns:
+        The mask [n, n], boolean, on `device`.
+
+    Source: document 000, "Masked Self-Attention"; document 002, "Key and Query Vectors".
+
+    Example:
+        >>> causal_mask(2)
+        tensor([[ True, False],
+                [ True,  True]])
+    """
+    raise NotImplementedError("ex03_masking.causal_mask")
+
+
+def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch n"]:
+    """Mark the real tokens of sequences that were padded at their end to n positions.
+
+    Difficulty 2 of 5, about 10 minutes.
+
+    Entry (b, j) is True where j < lengths[b]. A length of n means no padding, a length of 0 means
+    nothing but padding.
+
+    Args:
+        lengths: how many real tokens each sequence has [batch], from 0 to n; any integer dtype, any
+            device, any strides. Left unchanged.
+        n: the number of positions, padding included.
+
+    Returns:
+        The mask [batch, n], boolean, on the device of `lengths`.
+
+    Raises:
+        ValueError: `lengths` is not a vector; the sentence names its sizes.
+
+    Source: document 004, "Word embedding to sequence matrix".
+
+    Example:
+        >>> padding_mask(torch.tensor([1, 3]), 3)
+        tensor([[ True, False, False],
+                [ True,  True,  True]])
+    """
+    raise NotImplementedError("ex03_masking.padding_mask")
+
+
+def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch n n"]:
+    """Let every position look at itself and back, but never at padding.
+
+    Difficulty 3 of 5, about 10 minutes.
+
+    Entry (b, i, j) is True where j <= i and j < lengths[b]: both masks of this chapter at once.
+    Padding is closed as a key only. A padded query still looks at the real tokens before it: what
+    it finds is never used, so its row need not be emptied, and here it must not be.
+
+    Args:
+        lengths: how many real tokens each sequence has [batch], from 0 to n; any integer dtype, any
+            device, any strides. Left unchanged.
+        n: the number of positions, padding included.
+
+    Returns:
+        The mask [batch, n, n], boolean, on the device of `lengths`: one page per sequence, rows
+        are queries, columns are keys.
+
+    Raises:
+        ValueError: `lengths` is not a vector; the sentence names its sizes.
+
+    Source: document 000, "Masked Self-Attention"; document 004, "Word embedding to sequence
+        matrix".
+
+    Example:
+        >>> decoder_mask(torch.tensor([1, 2]), 2)
+        tensor([[[ True, False],
+                 [ True, False]],
+        <BLANKLINE>
+                [[ True, False],
+                 [ True,  True]]])
+    """
+    raise NotImplementedError("ex03_masking.decoder_mask")
+
+
+def apply_mask(
+    scores: Float[Tensor, "*batch q k"], mask: Bool[Tensor, "*mask"]
+) -> Float[Tensor, "*batch q k"]:
+    """Close the doors: minus infinity where the mask is False, the score where it is True.
+
+    Difficulty 3 of 5, about 15 minutes.
+
+    The mask may be smaller than the scores, and then serves several of them: [q, k] serves every
+    sequence of a batch, [batch, 1, k] every query. It must never be larger: a mask that would
+    repeat the scores, or give them a dimension, does not fit. A closed door is minus infinity in
+    every dtype; a large number such as -1e9 is not one, and float16 cannot even hold it. A row may
+    lose every door: what becomes of it is chapter 4's business.
+
+    Args:
+        scores: [*batch, q, k]; any floating dtype, any device, any strides. Left unchanged.
+        mask: boolean, True where the query may attend; broadcasts to the shape of `scores`, on
+            their device. Left unchanged.
+
+    Returns:
+        The masked scores, a new tensor: shape, dtype and device of `scores`.
+
+    Raises:
+        ValueError: `mask` does not broadcast to the shape of `scores`; the sentence names the
+            sizes of both.
+
+    Source: document 002, "Key and Query Vectors".
+
+    Example:
+        >>> apply_mask(torch.zeros(2, 2), torch.tensor([[True, False], [True, True]]))
+        tensor([[0., -inf],
+                [0., 0.]])
+    """
+    raise NotImplementedError("ex03_masking.apply_mask")

@@ -1,0 +1,110 @@
+"""Chapter 4 of 7. Softmax: from scores to weights.
+
+The question
+    A query has scored every key. How much of each value should it take? It needs weights: none
+    below 0, together exactly 1, and larger where the score is larger.
+
+The formula
+    softmax(s)_j = exp(s_j) / sum over j' of exp(s_j')
+
+    exp makes every number positive, the division makes each row sum to 1. One fact is worth more
+    than the formula: adding the same number to a whole row changes nothing, because it cancels in
+    the division. So subtract the row's largest score first, and exp never sees more than 0.
+
+Shapes
+                 keys                            keys
+               0    1    2                     0     1     2
+    query 0  [ 1.4  0.2 -0.3 ]              [ 0.67  0.20  0.12 ]   sums to 1
+    query 1  [ 0.0  0.0 -inf ]  -softmax->  [ 0.50  0.50  0.00 ]   sums to 1
+    query 2  [ -inf -inf -inf ]             [ 0.00  0.00  0.00 ]   may look at nothing
+               scores [q, k]                   weights [q, k]      each row over its keys
+
+By hand
+    In document 001 the query "write" splits its attention 36 %, 40 %, 24 % over "write", "a" and
+    "poem". In document 002 the masked row (0.7593, -2.2869, -inf) becomes (0.9546, 0.0454, 0):
+    exp(0) = 1 and exp(-2.2869 - 0.7593) = 0.0475, together 1.0475, and 1 / 1.0475 = 0.9546.
+
+Where the documents are loose
+    Document 000 says that softmax runs "over embedding length / number of heads elements". It
+    runs over the keys: that many features is what one head owns, not what it normalises over.
+    Document 003 calls the weights m x m and the scores n x n. They have one shape, here [q, k].
+    None of them says what a query does that may look at nothing: here it gets zeros, not NaN.
+
+May be used
+    torch.exp, sum, amax, where, masked_fill, torch.logsumexp and your own earlier chapters.
+    Not a ready-made softmax, log_softmax, softmin or attention, under whatever name: the point
+    is to build it. From chapter 5 on torch.softmax is yours.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from ex02_scaling import scaled_scores
+from ex03_masking import apply_mask
+
+
+def softmax(scores: Float[Tensor, "*shape"], dim: int = -1) -> Float[Tensor, "*shape"]:
+    """Turn scores into weights that are positive and sum to 1 over `dim`.
+
+    Difficulty 4 of 5, about 20 minutes.
+
+    The weights must be right at any size of score: at 1e4, where exp overflows, and where whole
+    slices lie far below 0. A score of minus infinity is a closed door: its weight is exactly 0. A
+    slice with every door closed has no weights to give: it becomes zeros, and gradients that
+    flow back through it are finite.
+
+    Args:
+        scores: any shape, also an empty one; any floating dtype, any device, any strides.
+            Left unchanged. May hold minus infinity, never plus infinity or NaN.
+        dim: the dimension that sums to 1, counted from either end.
+
+    Returns:
+        The weights: shape, dtype and device of `scores`.
+
+    Source: document 001, "The Matrix Math"; document 003, "Attention scores".
+
+    Example:
+        >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
+        tensor([0.5000, 0.5000, 0.0000])
+        >>> softmax(torch.tensor([10000.0, 10000.0]))
+        tensor([0.5000, 0.5000])
+    """
+    raise NotImplementedError("ex04_softmax.softmax")
+
+
+def attention_weights(
+    query: Float[Tensor, "*batch q d_k"],
+    key: Float[Tensor, "*batch k d_k"],
+    mask: Bool[Tensor, "*mask"] | None = None,
+) -> Float[Tensor, "*batch q k"]:
+    """Decide how much each query takes from each key: softmax(Q K^T / sqrt(d_k)).
+
+    Difficulty 3 of 5, about 10 minutes.
+
+    The mask comes before the softmax, so that the open doors share the whole weight. A query
+    that may look at nothing gets a row of zeros, with finite gradients.
+
+    Args:
+        query: what each position asks for; floating, left unchanged.
+        key: what each position offers; the dtype, device, batch and d_k of `query`.
+        mask: True where the query may attend; broadcasts to [*batch, q, k]. None: everywhere.
+
+    Returns:
+        The weights [*batch, q, k], in the dtype and on the device of `query`.
+
+    Raises:
+        ValueError: the widths or batches of `query` and `key` differ, or `mask` does not
+            broadcast to [*batch, q, k]; the sentence names the sizes.
+
+    Source: document 002, "Key and Query Vectors"; document 000, "Masked Self-Attention".
+
+    Example:
+        >>> tokens = torch.eye(2)
+        >>> attention_weights(tokens, tokens, torch.tensor([[True, False], [True, True]]))
+        tensor([[1.0000, 0.0000],
+                [0.3302, 0.6698]])
+    """
+    raise NotImplementedError("ex04_softmax.attention_weights")

@@ -1,0 +1,201 @@
+"""A world: one folder of answers, imported so that its chapters find one another.
+
+Chapters may import each other as `ex04_softmax`, as `exercises.ex04_softmax` or relatively; each
+file is run once. A chapter that is not in the folder is stood in for by functions that say so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import re
+import sys
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+from grader.suite.compare import Unanswerable
+
+PACKAGE = "exercises"
+CHAPTER = re.compile(r"ex\d\d_\w+")
+OFF_LIMITS = ("solutions", "tests")
+
+
+class BrokenFile(Unanswerable):
+    """A chapter's file cannot be imported; the cause is the student's own error."""
+
+    def __init__(self, stem: str, cause: BaseException) -> None:
+        super().__init__(f"{stem}.py cannot be imported")
+        self.stem, self.cause = stem, cause
+
+
+class World(MetaPathFinder, Loader):
+    """The chapters of one folder, imported on demand.
+
+    Args:
+        folder: holds `ex*.py`; need not hold all of them.
+        names: every chapter's stem with the names of its exercises.
+    """
+
+    def __init__(self, folder: Path, names: Mapping[str, Sequence[str]]) -> None:
+        self.folder, self.names = folder, names
+        self.modules: dict[str, types.ModuleType] = {}
+        self._broken: dict[str, BrokenFile] = {}
+        self._covered: dict[str, types.ModuleType | None] = {}
+        self._active = 0
+
+    def path(self, stem: str) -> Path:
+        """Return where the chapter's file lies, or would lie."""
+        return self.folder / f"{stem}.py"
+
+    def load(self, stem: str) -> types.ModuleType:
+        """Import a chapter.
+
+        Raises:
+            BrokenFile: its file, or one that it imports, does not run.
+        """
+        if stem in self._broken:
+            raise self._broken[stem]
+        if stem not in self.modules:
+            with self.active():
+                self._run(stem)
+        return self.modules[stem]
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        """Let imports of chapters, also late ones inside functions, find this world's."""
+        if not self._active:
+            self._enter()
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
+            if not self._active:
+                self._leave()
+
+    @contextlib.contextmanager
+    def replaced(self, stand_ins: Mapping[str, Any]) -> Iterator[None]:
+        """Put other objects in the place of exercises, wherever a chapter's globals hold them.
+
+        Args:
+            stand_ins: from full names, `ex04_softmax.softmax`, to what takes their place.
+        """
+        swaps = []
+        for full, stand_in in stand_ins.items():
+            stem, name = full.split(".")
+            original = getattr(self.modules.get(stem), name, None)
+            if original is not None:
+                swaps.append((original, stand_in))
+        undo: list[tuple[dict[str, Any], str, Any]] = []
+        for module in self.modules.values():
+            space = vars(module)
+            for name, value in list(space.items()):
+                for original, stand_in in swaps:
+                    if value is original:
+                        undo.append((space, name, value))
+                        space[name] = stand_in
+        try:
+            yield
+        finally:
+            for space, name, value in undo:
+                space[name] = value
+
+    def owner(self, code: types.CodeType) -> str | None:
+        """Return the full name of the exercise whose code this is."""
+        for stem, names in self.names.items():
+            for name in names:
+                made = vars(self.modules[stem]).get(name) if stem in self.modules else None
+                if made is not None and code in _codes(made):
+                    return f"{stem}.{name}"
+        return None
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Find a chapter for Python's import."""
+        if fullname.split(".")[0] in OFF_LIMITS:
+            raise ImportError(f"an answer cannot import `{fullname}`")
+        stem = fullname.removeprefix(f"{PACKAGE}.")
+        if stem in self.names or (CHAPTER.fullmatch(stem) and self.path(stem).is_file()):
+            return importlib.util.spec_from_loader(fullname, self)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        """Return the one module of a chapter, run if it has not been."""
+        stem = spec.name.removeprefix(f"{PACKAGE}.")
+        if stem in self._broken:
+            raise self._broken[stem].cause
+        if stem not in self.modules:
+            self._run(stem)
+        return self.modules[stem]
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Do nothing: `create_module` has run it."""
+
+    def _run(self, stem: str) -> None:
+        module = types.ModuleType(f"{PACKAGE}.{stem}")
+        module.__file__, module.__package__ = str(self.path(stem)), PACKAGE
+        self._register(stem, module)
+        try:
+            if self.path(stem).is_file():
+                source = self.path(stem).read_bytes()
+                exec(compile(source, module.__file__, "exec", dont_inherit=True), vars(module))
+            else:
+                module.__getattr__ = self._absent(stem)  # type: ignore[method-assign]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:
+            self._forget(stem)
+            self._broken[stem] = BrokenFile(stem, problem)
+            raise self._broken[stem] from problem
+
+    def _absent(self, stem: str) -> Any:
+        def missing(name: str) -> Any:
+            if name not in self.names.get(stem, ()):
+                raise AttributeError(f"module {stem!r} has no attribute {name!r}")
+
+            def absent(*_: object, **__: object) -> None:
+                raise NotImplementedError(f"{stem}.{name}")
+
+            return absent
+
+        return missing
+
+    def _register(self, stem: str, module: types.ModuleType) -> None:
+        self.modules[stem] = module
+        for name in (stem, f"{PACKAGE}.{stem}"):
+            self._cover(name, module)
+
+    def _forget(self, stem: str) -> None:
+        del self.modules[stem]
+        for name in (stem, f"{PACKAGE}.{stem}"):
+            sys.modules.pop(name, None)
+
+    def _cover(self, name: str, module: types.ModuleType) -> None:
+        self._covered.setdefault(name, sys.modules.get(name))
+        sys.modules[name] = module
+
+    def _enter(self) -> None:
+        package = types.ModuleType(PACKAGE)
+        package.__path__ = []
+        self._cover(PACKAGE, package)
+        for stem, module in self.modules.items():
+            for name in (stem, f"{PACKAGE}.{stem}"):
+                self._cover(name, module)
+        sys.meta_path.insert(0, self)
+
+    def _leave(self) -> None:
+        sys.meta_path.remove(self)
+        for name, before in self._covered.items():
+            if before is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = before
+        self._covered.clear()
+
+
+def _codes(made: Any) -> list[types.CodeType]:
+    members = list(vars(made).values()) if isinstance(made, type) else [made]
+    return [member.__code__ for member in members if isinstance(member, types.FunctionType)]

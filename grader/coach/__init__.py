@@ -1,0 +1,61 @@
+"""The coach: what each exercise is about, its hints, and the slips that people make.
+
+A chapter's coach is one file beside this one. It declares tasks and, under each, known slips:
+wrong answers with a name, written as the function that a student would have written. The
+docstring of a slip is the sentence that the student reads.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, TypeVar
+
+Wrong = TypeVar("Wrong", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A wrong answer with a name."""
+
+    name: str
+    wrong: Callable[..., Any] = field(repr=False)
+    says: str
+    read: str
+
+
+@dataclass
+class Task:
+    """What the coach knows of one exercise.
+
+    Attributes:
+        name: the function or class to write.
+        points: its weight in the score.
+        difficulty: 1 to 5, as the docstring says it.
+        minutes: how long it may take, as the docstring says it.
+        hints: which fact is needed; how to go about it; which operation, with which shape.
+    """
+
+    name: str
+    points: int
+    difficulty: int
+    minutes: int
+    hints: tuple[str, str, str]
+    slips: list[Slip] = field(default_factory=list)
+
+    def slip(self, read: str) -> Callable[[Wrong], Wrong]:
+        """Declare a wrong answer; `read` says where to read on."""
+
+        def declare(wrong: Wrong) -> Wrong:
+            says = " ".join((inspect.getdoc(wrong) or "").split())
+            self.slips.append(Slip(wrong.__name__, wrong, says, read))
+            return wrong
+
+        return declare
+
+
+def tasks_in(module: ModuleType) -> list[Task]:
+    """List the tasks of a chapter's coach in the order of its file."""
+    return [value for value in vars(module).values() if isinstance(value, Task)]

@@ -1,0 +1,264 @@
+"""The coach of chapter 4."""
+
+from __future__ import annotations
+
+import torch
+
+from grader.coach import Task
+
+WEIGHTS_IN_001 = 'document 001, "The Matrix Math": each row of weights sums to 1'
+LARGEST_SCORE = "the chapter's text, The formula: a number added to a whole row cancels"
+BLIND = "the chapter's text, Shapes: the query that may look at nothing"
+MASKING = 'document 002, "Key and Query Vectors": masked_fill comes before the softmax'
+SCALE = 'document 001, "The second step": the square root of d_k, the width of a key'
+
+softmax = Task(
+    "softmax",
+    points=8,
+    difficulty=4,
+    minutes=20,
+    hints=(
+        "A softmax is exp, then a division by the sum over `dim`. Adding one number to a whole "
+        "slice changes nothing, so you may choose the number that keeps exp from overflowing.",
+        "Find the largest score of each slice, keeping the dimension so that it lines up. Take "
+        "it off, raise to a power, add up, divide. Then think about a slice that is all minus "
+        "infinity: its largest score is no number to subtract, and its sum is 0.",
+        "`amax(dim, keepdim=True)` gives [..., 1, ...]; put 0 where it is minus infinity. Then the "
+        "powers of a closed slice are all 0, and only the sum needs another value before you "
+        "divide by it: `masked_fill` on [..., 1, ...].",
+    ),
+)
+
+
+def _exp(scores, dim):
+    peak = scores.amax(dim, keepdim=True)
+    return torch.exp(scores - peak.masked_fill(peak == -torch.inf, 0))
+
+
+def _share(powers, dim):
+    total = powers.sum(dim, keepdim=True)
+    return powers / total.masked_fill(total == 0, 1)
+
+
+@softmax.slip(WEIGHTS_IN_001)
+def over_queries(scores, dim=-1):
+    """Your columns sum to 1, not your rows: softmax ran over dim -2, the queries."""
+    dim = -2 if scores.dim() > 1 else -1
+    return _share(_exp(scores, dim), dim)
+
+
+@softmax.slip("the chapter's text, Shapes")
+def ignores_dim(scores, dim=-1):
+    """Right over the last dimension, but `dim` is ignored: another one was asked for."""
+    return _share(_exp(scores, -1), -1)
+
+
+@softmax.slip(WEIGHTS_IN_001)
+def over_everything(scores, dim=-1):
+    """All your weights together sum to 1: the sum ran over the whole tensor, not over `dim`."""
+    powers = torch.exp(scores - scores.max())
+    return powers / powers.sum()
+
+
+@softmax.slip(LARGEST_SCORE)
+def exp_overflows(scores, dim=-1):
+    """exp of a large score is infinity, and infinity / infinity is NaN: take the largest off."""
+    return _share(torch.exp(scores), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
+def one_maximum_for_all(scores, dim=-1):
+    """You took off the largest score of the whole tensor: rows far below it underflow to 0."""
+    return _share(torch.exp(scores - scores.max()), dim)
+
+
+@softmax.slip(BLIND)
+def nan_where_all_closed(scores, dim=-1):
+    """A slice that is all minus infinity gives NaN: -inf - -inf, or 0 / 0, has no value."""
+    powers = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@softmax.slip(BLIND)
+def nan_gradient_where_all_closed(scores, dim=-1):
+    """The output is right, the gradient is NaN: the 0 / 0 was replaced after it happened."""
+    powers = torch.exp(scores - scores.amax(dim, keepdim=True))
+    weights = powers / powers.sum(dim, keepdim=True)
+    return torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)
+
+
+@softmax.slip(BLIND)
+def even_where_all_closed(scores, dim=-1):
+    """A query that may look at nothing looks at everything: a closed slice must become zeros."""
+    return _share(_exp(scores.clamp_min(-1e30 if scores.dtype != torch.half else -6e4), dim), dim)
+
+
+@softmax.slip("the chapter's text, The formula")
+def without_exp(scores, dim=-1):
+    """You divided the scores by their sum: exp is missing, so weights can be negative."""
+    return scores / scores.sum(dim, keepdim=True)
+
+
+@softmax.slip("the chapter's text, The formula")
+def without_division(scores, dim=-1):
+    """You stop after exp: the weights do not sum to 1 until they are divided by their sum."""
+    return _exp(scores, dim)
+
+
+@softmax.slip("the chapter's text, The formula")
+def raw_exp(scores, dim=-1):
+    """This is exp(scores) and no more: the division by the sum is missing."""
+    return torch.exp(scores)
+
+
+@softmax.slip("the chapter's text, The formula")
+def sigmoid_instead(scores, dim=-1):
+    """This is a sigmoid of each score on its own: softmax shares 1 among all scores of a row."""
+    return torch.sigmoid(scores)
+
+
+@softmax.slip("the chapter's text, The formula")
+def logarithm_of_weights(scores, dim=-1):
+    """These are logarithms of the weights: the last exp is missing."""
+    return scores - torch.logsumexp(scores, dim, keepdim=True)
+
+
+@softmax.slip("the chapter's text, The formula")
+def smallest_wins(scores, dim=-1):
+    """The smallest score gets the largest weight: a minus sign too many."""
+    return _share(_exp(-scores.masked_fill(scores == -torch.inf, torch.inf), dim), dim)
+
+
+@softmax.slip("the chapter's text, The formula")
+def power_of_two(scores, dim=-1):
+    """These are powers of 2, not of e: use exp."""
+    return _share(torch.exp2(scores - scores.amax(dim, keepdim=True)), dim)
+
+
+@softmax.slip("the chapter's text, The formula")
+def squared_instead(scores, dim=-1):
+    """You squared the scores instead of raising e to them."""
+    return _share(scores**2, dim)
+
+
+@softmax.slip("the chapter's text, The formula")
+def hard_maximum(scores, dim=-1):
+    """All the weight lies on the largest score: that is an argmax, softmax shares it out."""
+    return (scores == scores.amax(dim, keepdim=True)).to(scores.dtype)
+
+
+@softmax.slip("the chapter's text, The formula")
+def softmax_twice(scores, dim=-1):
+    """The softmax was applied twice: the weights are far too even."""
+    return _share(_exp(_share(_exp(scores, dim), dim), dim), dim)
+
+
+attention_weights = Task(
+    "attention_weights",
+    points=8,
+    difficulty=3,
+    minutes=10,
+    hints=(
+        "You have built every part: scaled scores, a mask, a softmax. What matters is the order.",
+        "Scores first, scaled by the width of a key. Close doors in the scores, before they become "
+        "weights. Softmax last, over the keys.",
+        "`scaled_scores` gives [*batch, q, k]; `apply_mask` puts minus infinity into it, only when "
+        "there is a mask; your own `softmax` runs over dim -1.",
+    ),
+)
+
+
+def _scores(query, key):
+    return query @ key.transpose(-1, -2)
+
+
+def _scaled(query, key):
+    return _scores(query, key) / query.shape[-1] ** 0.5
+
+
+def _closed(scores, mask, fill=-torch.inf):
+    return scores if mask is None else scores.masked_fill(~mask, fill)
+
+
+def _softmax(scores, dim=-1):
+    return _share(_exp(scores, dim), dim)
+
+
+@attention_weights.slip(SCALE)
+def not_scaled(query, key, mask=None):
+    """The scale is missing: divide the scores by the square root of d_k."""
+    return _softmax(_closed(_scores(query, key), mask))
+
+
+@attention_weights.slip(SCALE)
+def divided_by_d_k(query, key, mask=None):
+    """You divided by d_k, or scaled twice: divide once, by the square root of d_k."""
+    return _softmax(_closed(_scores(query, key) / query.shape[-1], mask))
+
+
+@attention_weights.slip(SCALE)
+def times_root_d_k(query, key, mask=None):
+    """You multiplied by the square root of d_k: divide by it."""
+    return _softmax(_closed(_scores(query, key) * query.shape[-1] ** 0.5, mask))
+
+
+@attention_weights.slip(SCALE)
+def scaled_by_number_of_keys(query, key, mask=None):
+    """You scaled by the number of keys: it is the width of a key, its last dimension."""
+    return _softmax(_closed(_scores(query, key) / key.shape[-2] ** 0.5, mask))
+
+
+@attention_weights.slip(WEIGHTS_IN_001)
+def over_the_queries(query, key, mask=None):
+    """Your columns sum to 1, not your rows: softmax ran over dim -2, the queries."""
+    return _softmax(_closed(_scaled(query, key), mask), -2)
+
+
+@attention_weights.slip(MASKING)
+def mask_ignored(query, key, mask=None):
+    """The mask is ignored: closed keys still get weight."""
+    return _softmax(_scaled(query, key))
+
+
+@attention_weights.slip(MASKING)
+def mask_turned_round(query, key, mask=None):
+    """The mask is turned round: True means may attend, you closed just those doors."""
+    return _softmax(_closed(_scaled(query, key), None if mask is None else ~mask))
+
+
+@attention_weights.slip(MASKING)
+def mask_after_softmax(query, key, mask=None):
+    """Masked after the softmax: the weights of the closed keys are lost, the rows sum to less."""
+    weights = _softmax(_scaled(query, key))
+    return weights if mask is None else weights * mask
+
+
+@attention_weights.slip(MASKING)
+def closed_with_zero(query, key, mask=None):
+    """A closed door got the score 0, but exp(0) is 1: it takes minus infinity."""
+    return _softmax(_closed(_scaled(query, key), mask, 0.0))
+
+
+@attention_weights.slip(BLIND)
+def closed_with_a_large_number(query, key, mask=None):
+    """Closed with a large negative number: a query that may look at nothing then sees all."""
+    return _softmax(_closed(_scaled(query, key), mask, -1e4))
+
+
+@attention_weights.slip(BLIND)
+def nan_for_blind_query(query, key, mask=None):
+    """A query that may look at nothing gives NaN: use your own softmax, which gives zeros."""
+    return torch.softmax(_closed(_scaled(query, key), mask), -1)
+
+
+@attention_weights.slip("the chapter's text, Shapes: one row for each query")
+def keys_before_queries(query, key, mask=None):
+    """This is K Q^T, keys before queries: each row must belong to one query."""
+    scores = _scaled(key, query)
+    return _softmax(scores if mask is None else _closed(scores, mask.transpose(-1, -2)))
+
+
+@attention_weights.slip('document 002, "Finally, we will normalize"')
+def no_softmax(query, key, mask=None):
+    """These are the scaled scores: the softmax is missing."""
+    return _closed(_scaled(query, key), mask)

@@ -1,0 +1,1 @@
+"""Judging: running checks, recognising slips, finding the culprit, adding up points."""

@@ -1,0 +1,207 @@
+"""Writing the message: what was expected, what came, where it differs, the likely slip."""
+
+from __future__ import annotations
+
+import textwrap
+import traceback
+
+from torch import Tensor
+
+from grader import picture
+from grader.chapters import BrokenFile
+from grader.chapters.answer import Call
+from grader.coach import Slip
+from grader.coach.common import common_slip, error_slip, fill
+from grader.coach.relations import relation
+from grader.judging.outcome import Outcome, describe
+from grader.suite.check import Check
+from grader.suite.compare import Finding
+
+WIDTH = 88
+
+
+def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None) -> str:
+    """Write the message of a check that did not pass, and note the slip in the outcome."""
+    if outcome.verdict == "not started":
+        return _not_started(check, outcome)
+    head, advice = _headline(check, outcome), _slip_lines(outcome, slip, call)
+    outcome.short = "\n".join([*head, *advice])
+    lines = [*head, *_picture(outcome), "", *advice]
+    if call is not None and outcome.stuck_at is None:
+        lines += _wrap("Called as", _call(call))
+    lines += _wrap("The check", check.purpose)
+    return "\n".join(lines).rstrip()
+
+
+def explain_time_limit(check: Check, outcome: Outcome, guilty: str) -> str:
+    """Write the message of a check whose time was up."""
+    other = "" if guilty == check.full_exercise else f", stuck in {guilty}"
+    lines = _block(f"{check.full_exercise} did not come back in time{other}")
+    lines += [*_frames(outcome.frames), ""]
+    says = "A loop that never ends, or one over far more than the few numbers that came in."
+    return "\n".join(lines + _wrap("Likely slip", says) + _wrap("The check", check.purpose))
+
+
+def _not_started(check: Check, outcome: Outcome) -> str:
+    said = str(outcome.error) if outcome.error is not None else ""
+    if " has no " in said or " not a function" in said:
+        return f"{check.full_exercise} is not started: {said}"
+    return f"{check.full_exercise} is not started"
+
+
+def _headline(check: Check, outcome: Outcome) -> list[str]:
+    if outcome.finding is not None:
+        return _block(f"{check.full_exercise}: {_difference(outcome.finding)}")
+    if isinstance(outcome.error, BrokenFile):
+        return _broken(outcome.error, outcome)
+    if outcome.stuck_at is not None:
+        stuck = f"it calls {outcome.stuck_at}, which is not started yet"
+        return _block(f"{check.full_exercise} cannot go on: {stuck}")
+    return _raised(check, outcome)
+
+
+def _difference(found: Finding) -> str:
+    label, came = found.label, describe(found.actual)
+    if found.kind == "type":
+        return f"{label} is {came}, expected {describe(found.expected)}"
+    if found.kind == "shape":
+        return (
+            f"{label} has the shape {list(found.actual.shape)}, "
+            f"expected {list(found.expected.shape)}"
+        )
+    if found.kind == "dtype":
+        return f"{label} is {_dtype(found.actual)}, expected {_dtype(found.expected)}"
+    if found.kind == "device":
+        return f"{label} is on {found.actual.device}, expected {found.expected.device}"
+    if found.kind == "value":
+        return f"{label} is wrong: {_first_difference(found)}"
+    if found.kind == "no gradient":
+        return f"no gradient reaches {label}"
+    if found.kind == "changed":
+        return f"{label} was changed by the call"
+    if found.kind == "forbidden":
+        return f"it calls the ready-made `{found.actual}`, which you are asked to do without"
+    if found.kind == "not refused":
+        return f"{label}: expected a {found.expected}, got {came}"
+    if found.kind == "refused badly" and found.detail == "sizes":
+        missing = " and ".join(str(size) for size in found.expected)
+        return f'{label}: it is refused with "{_clip(found.actual)}", which does not name {missing}'
+    if found.kind == "refused badly":
+        return f'{label}: expected a {found.expected}, got "{_clip(found.actual)}"'
+    if found.detail:
+        return f"{label}: {found.detail}"
+    return f"{label} is {came}, expected {describe(found.expected)}"
+
+
+def _first_difference(found: Finding) -> str:
+    assert found.wrong is not None
+    wrong = found.wrong
+    first = tuple(int(i) for i in wrong.nonzero()[0])
+    got, want = found.actual[first].item(), found.expected[first].item()
+    if wrong.dim() == 0:
+        return f"expected {_digits(want)}, got {_digits(got)}"
+    count = f"{int(wrong.sum())} of {wrong.numel()} values differ"
+    return f"{count}, first at {list(first)}: expected {_digits(want)}, got {_digits(got)}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _dtype(value: Tensor) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _clip(text: str) -> str:
+    text = " ".join(str(text).split())
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def _broken(error: BrokenFile, outcome: Outcome) -> list[str]:
+    cause = error.cause
+    if isinstance(cause, SyntaxError):
+        name = (cause.filename or f"{error.stem}.py").replace("\\", "/").split("/")[-1]
+        line = f", line {cause.lineno}" if cause.lineno else ""
+        lines = [f"{name}{line} is not Python yet: {cause.msg}"]
+        if cause.text and cause.text.strip():
+            lines += ["", f"    {cause.text.strip()}"]
+        return lines
+    lines = _block(f"{error.stem}.py stops while it is imported: {_said(cause)}")
+    return lines + _frames(outcome.frames)
+
+
+def _raised(check: Check, outcome: Outcome) -> list[str]:
+    assert outcome.error is not None
+    lines = _block(f"{check.full_exercise} stopped with {_said(outcome.error)}")
+    return lines + _frames(outcome.frames)
+
+
+def _said(error: BaseException) -> str:
+    text = _clip(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _frames(frames: list[traceback.FrameSummary]) -> list[str]:
+    lines = []
+    for frame in frames[-3:]:
+        name = frame.filename.replace("\\", "/").split("/")[-1]
+        lines += ["", f"    {name}, line {frame.lineno}, in {frame.name}", f"        {frame.line}"]
+    return lines
+
+
+def _picture(outcome: Outcome) -> list[str]:
+    found = outcome.finding
+    if found is None or found.kind != "value" or found.wrong is None or found.wrong.dim() == 0:
+        return []
+    drawn = picture.side_by_side(found.expected, found.actual, found.wrong)
+    return ["", *(f"    {line}" for line in drawn)]
+
+
+def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[str]:
+    if outcome.blame:
+        names = " and ".join(outcome.blame)
+        word = "is" if len(outcome.blame) == 1 else "are"
+        return _wrap("Because", f"only {names} {word} wrong: mend that first, and this is right.")
+    if slip is not None:
+        outcome.slip = slip.name
+        return _wrap("Likely slip", slip.says) + _wrap("Read on", slip.read)
+    if outcome.finding is not None:
+        return _of_finding(outcome, outcome.finding, call)
+    if outcome.stuck_at is not None:
+        return _wrap("Do first", outcome.stuck_at)
+    error = outcome.error.cause if isinstance(outcome.error, BrokenFile) else outcome.error
+    known = error_slip(error) if error is not None else None
+    if known is None or isinstance(error, SyntaxError):
+        return []
+    outcome.slip = known.name
+    return _wrap("Likely slip", known.says)
+
+
+def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str]:
+    common = common_slip(found)
+    if common is not None:
+        outcome.slip = common.name
+        return _wrap("Likely slip", fill(common.says, found))
+    if found.kind in ("value", "shape") and isinstance(found.actual, Tensor):
+        given = [v for v in (call.args if call else ()) if isinstance(v, Tensor)]
+        seen = relation(found.actual, found.expected, given)
+        if seen is not None:
+            return _wrap("It seems", seen)
+    return []
+
+
+def _call(call: Call) -> str:
+    said = [describe(value) for value in call.args]
+    said += [f"{name}={describe(value)}" for name, value in call.kwargs.items()]
+    return f"{call.name}({', '.join(said)})"
+
+
+def _block(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH) or [""]
+
+
+def _wrap(title: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=f"  {title:<12} ", subsequent_indent=" " * 15
+    )
+

@@ -1,0 +1,124 @@
+"""How a check ended, read off the exception that ended it."""
+
+from __future__ import annotations
+
+import re
+import traceback
+import types
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from grader.chapters import BrokenFile, Missing, World
+from grader.suite.compare import Finding
+
+Verdict = Literal[
+    "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started"
+]  # fmt: skip
+FULL_NAME = re.compile(r"\b(ex\d\d_\w+\.\w+)\b")
+
+
+@dataclass
+class Outcome:
+    """What became of one check.
+
+    Attributes:
+        verdict: as the report names it.
+        finding: what was found wrong, for a failed check.
+        error: what the answer, or the import of its file, raised.
+        frames: the lines of the student's own files that the error went through.
+        stuck_at: an earlier exercise that is not started and was called.
+        where: which comparison of the check it was: its lines in the suite.
+        message: the whole text for the student.
+        short: the same without picture and context, for a second check that says the same.
+        slip: the known slip that the output equals.
+        blame: the earlier exercises that alone make this check fail.
+    """
+
+    verdict: Verdict
+    finding: Finding | None = None
+    error: BaseException | None = None
+    frames: list[traceback.FrameSummary] = field(default_factory=list)
+    stuck_at: str | None = None
+    where: tuple[tuple[str, int], ...] = ()
+    message: str = ""
+    short: str = ""
+    slip: str | None = None
+    blame: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check passed."""
+        return self.verdict == "passed"
+
+
+def outcome_of(error: BaseException | None, exercise: str, world: World) -> Outcome:
+    """Sort an exception into an outcome.
+
+    Args:
+        error: what ended the check; None if it came to its end.
+        exercise: the full name of the exercise that the check belongs to.
+        world: the answers that ran.
+    """
+    if error is None:
+        return Outcome("passed")
+    where = _where(error)
+    if isinstance(error, Finding):
+        verdict: Verdict = "forbidden" if error.kind == "forbidden" else "failed"
+        return Outcome(verdict, finding=error, where=where)
+    if isinstance(error, Missing):
+        return Outcome("not started", error=error, where=where)
+    if isinstance(error, BrokenFile):
+        return Outcome("error", error=error, frames=student_frames(error.cause, world))
+    frames = student_frames(error, world)
+    if isinstance(error, NotImplementedError):
+        waiting = _not_started(error, world)
+        if waiting == exercise:
+            return Outcome("not started", error=error, where=where)
+        if waiting:
+            return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where)
+    return Outcome("error", error=error, frames=frames, where=where)
+
+
+def student_frames(error: BaseException, world: World) -> list[traceback.FrameSummary]:
+    """Return the frames of a traceback that lie in the student's files."""
+    folder = str(world.folder)
+    return [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(folder)]
+
+
+def _where(error: BaseException) -> tuple[tuple[str, int], ...]:
+    frames = traceback.extract_tb(error.__traceback__)
+    return tuple(
+        (frame.name, frame.lineno or 0) for frame in frames if "test_ex" in frame.filename
+    )
+
+
+def _not_started(error: NotImplementedError, world: World) -> str | None:
+    """Name the exercise whose stub raised, by its message or else by its code."""
+    said = FULL_NAME.search(str(error))
+    if said:
+        stem, name = said.group(1).split(".")
+        if name in world.names.get(stem, ()):
+            return said.group(1)
+    last: types.TracebackType | None = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return world.owner(last.tb_frame.f_code) if last is not None else None
+
+
+def describe(value: Any) -> str:
+    """Say what a value is: its type, and for a tensor its dtype, shape and device."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        name = type(value).__name__ if type(value) is not torch.Tensor else ""
+        dtype = str(value.dtype).removeprefix("torch.")
+        place = "" if value.device.type == "cpu" else f" on {value.device}"
+        return f"{name} {dtype} {list(value.shape)}{place}".strip()
+    if type(value).__module__ == "numpy":
+        return f"NumPy {type(value).__name__} {list(getattr(value, 'shape', []))}"
+    if isinstance(value, tuple | list):
+        return f"{type(value).__name__} of {len(value)}"
+    if isinstance(value, torch.nn.Module):
+        return type(value).__name__
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,124 @@
+"""Recognising slips: the answer's evidence against what each known slip gives on the same check.
+
+A slip is named only if it, and no other known slip, explains what was seen. Where several give
+the same in this check, the one that agrees with the answer in more of the exercise's other
+checks is meant; where that leaves two, none is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.chapters import Exercise, World
+from grader.coach import Slip
+from grader.coach.common import error_slip
+from grader.judging.outcome import Outcome
+from grader.judging.run import Setting, run
+from grader.suite import tolerance
+from grader.suite.check import Check
+from grader.suite.compare import plain
+
+
+@dataclass
+class Recogniser:
+    """Runs slips beside one answer, and remembers what they gave.
+
+    Attributes:
+        world: the answer.
+        setting: device and seed, the same for the answer and the slips.
+        replaced: what stands in for the answer itself, when a slip is being proved.
+    """
+
+    world: World
+    setting: Setting
+    replaced: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    memory: dict[tuple[str, str, str], Outcome] = field(default_factory=dict)
+
+    def recognise(self, exercise: Exercise, check: Check, seen: Outcome) -> Slip | None:
+        """Return the one known slip that explains what was seen, if there is one."""
+        slips = exercise.task.slips
+        fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
+        if len(fitting) > 1:
+            fitting = self._most_alike(exercise, check, fitting)
+        return fitting[0] if len(fitting) == 1 else None
+
+    def of_slip(self, check: Check, slip: Slip) -> Outcome:
+        """Return what a slip gives in a check."""
+        key = (check.stem, check.name, slip.name)
+        if key not in self.memory:
+            self.memory[key], _ = run(
+                check, self.world, self.setting, {check.exercise: slip.wrong}
+            )
+        return self.memory[key]
+
+    def of_answer(self, check: Check) -> Outcome:
+        """Return what the answer gives in a check."""
+        key = (check.stem, check.name, "")
+        if key not in self.memory:
+            self.memory[key], _ = run(check, self.world, self.setting, self.replaced)
+        return self.memory[key]
+
+    def _most_alike(self, exercise: Exercise, check: Check, slips: list[Slip]) -> list[Slip]:
+        for other in exercise.checks:
+            if other.name == check.name:
+                continue
+            answer = self.of_answer(other)
+            same = [s for s in slips if alike(self.of_slip(other, s), answer)]
+            if same and len(same) < len(slips):
+                slips = same
+            if len(slips) == 1:
+                break
+        return slips
+
+
+def alike(slip: Outcome, answer: Outcome) -> bool:
+    """Tell whether two outcomes of one check show the same."""
+    if slip.verdict != answer.verdict or slip.where != answer.where:
+        return False
+    if slip.finding is not None and answer.finding is not None:
+        mine, theirs = slip.finding, answer.finding
+        return (
+            (mine.kind, mine.label) == (theirs.kind, theirs.label)
+            and equal_evidence(mine.actual, theirs.actual)
+        )  # fmt: skip
+    if slip.error is not None and answer.error is not None:
+        return _error_key(slip.error) == _error_key(answer.error)
+    return slip.passed and answer.passed
+
+
+def equal_evidence(mine: Any, theirs: Any) -> bool:
+    """Tell whether two things that came out are the same, within the dtype's tolerance."""
+    if isinstance(mine, Tensor) and isinstance(theirs, Tensor):
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+            return False
+        within = tolerance.of(mine.dtype)
+        return torch.allclose(
+            plain(mine), plain(theirs), within.relative, within.absolute, equal_nan=True
+        )
+    if type(mine) is not type(theirs):
+        return False
+    if isinstance(mine, str):
+        return _stripped(mine) == _stripped(theirs)
+    if isinstance(mine, tuple | list):
+        return len(mine) == len(theirs) and all(map(equal_evidence, mine, theirs))
+    if isinstance(mine, float):
+        return abs(mine - theirs) <= 1e-4 * max(1.0, abs(mine)) or mine != mine and theirs != theirs
+    try:
+        return bool(mine == theirs)
+    except Exception:
+        return False
+
+
+def _error_key(error: BaseException) -> tuple[str, str]:
+    known = error_slip(error)
+    return type(error).__name__, known.name if known else _stripped(str(error))
+
+
+def _stripped(text: str) -> str:
+    return re.sub(r"[\d.]+", "#", text)

@@ -1,0 +1,59 @@
+"""Running one check on one answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from grader.chapters import Answer, World
+from grader.judging.outcome import Outcome, outcome_of
+from grader.suite.check import Check
+from grader.suite.draw import Draw
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a check runs with besides the answer."""
+
+    device: str = "cpu"
+    seed: int = 0
+
+    def draw(self, check: Check) -> Draw:
+        """Return the check's inputs, and the same start for random initialisation."""
+        torch.manual_seed(self.seed)
+        return Draw(self.seed, f"{check.stem}/{check.name}", self.device)
+
+
+def run(
+    check: Check,
+    world: World,
+    setting: Setting,
+    replaced: Mapping[str, Callable[..., Any]] | None = None,
+) -> tuple[Outcome, Answer]:
+    """Run a check; nothing that the answer raises gets out."""
+    answer = Answer(world, check.stem, replaced)
+    error: BaseException | None = None
+    try:
+        with torch.random.fork_rng(devices=[]):
+            check.run(answer, setting.draw(check))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
+        if is_time_limit(problem):
+            raise
+        error = problem
+    return outcome_of(error, check.full_exercise, world), answer
+
+
+class TimeLimit(BaseException):
+    """The time of a check is up; no `except Exception` of an answer gets hold of it."""
+
+
+def is_time_limit(problem: BaseException) -> bool:
+    """Tell whether the time was up, by our own clock or by pytest-timeout's."""
+    if isinstance(problem, TimeLimit):
+        return True
+    return type(problem).__name__ == "Failed" and "Timeout" in str(problem)

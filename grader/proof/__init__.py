@@ -1,0 +1,1 @@
+"""The proof: the kit shows that its own tests are right."""

@@ -1,0 +1,30 @@
+"""A figure of the proof: how many of how many, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Figure:
+    """Counts what holds; `missing` says for each thing that does not what came instead."""
+
+    title: str
+    total: int = 0
+    missing: list[str] = field(default_factory=list)
+
+    def count(self, holds: bool, otherwise: str) -> None:
+        """Count one thing."""
+        self.total += 1
+        if not holds:
+            self.missing.append(otherwise)
+
+    @property
+    def proved(self) -> bool:
+        """Whether there was something to prove, and all of it holds."""
+        return self.total > 0 and not self.missing
+
+    def lines(self) -> list[str]:
+        """Write the figure, and what is missing below it."""
+        line = f"{self.title:<44} {self.total - len(self.missing)}/{self.total}"
+        return [line, *(f"    {text}" for text in self.missing)]

@@ -1,0 +1,150 @@
+"""`grader check`: every stub not started, every solution right, every slip rejected and named."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+
+from grader.chapters import Catalogue, Exercise, World, catalogue, places
+from grader.judging.judge import Judge
+from grader.judging.outcome import Outcome
+from grader.judging.run import Setting
+from grader.proof.agreement import agreement, examples
+from grader.proof.figure import Figure
+from grader.proof.spoils import SPOILS, Spoil
+
+
+def prove(seed: int = 0, device: str = "cpu") -> int:
+    """Print the figures; the exit status is 0 only if all of them are full."""
+    torch.set_num_threads(1)
+    known = catalogue()
+    setting = Setting("cuda:0" if device == "cuda" else device, seed)
+    proved, began = True, time.monotonic()
+    for figure in _figures(known, setting):
+        print("\n".join(figure.lines()), flush=True)
+        proved &= figure.proved
+    took = time.monotonic() - began
+    print(f"{'proved' if proved else 'NOT proved'} in {took:.0f} s (seed {seed}, {device})")
+    return 0 if proved else 1
+
+
+def _figures(known: Catalogue, setting: Setting) -> Iterator[Figure]:
+    yield agreement(known)
+    yield examples(known)
+    yield stubs_not_started(known, setting)
+    yield solutions_pass(known, setting)
+    yield variants_accepted(known, setting)
+    yield from slips_rejected_and_named(known, setting)
+    yield from spoils_rejected_and_named(known, setting)
+
+
+def stubs_not_started(known: Catalogue, setting: Setting) -> Figure:
+    """Every check says of its stub that it is not started."""
+    figure = Figure("checks that call a stub not started")
+    judge = Judge(known, World(places.EXERCISES, known.names()), setting)
+    for exercise in known.exercises():
+        for check in exercise.checks:
+            verdict = judge.judge(check).verdict
+            figure.count(verdict == "not started", f"{check.stem} {check.name}: {verdict}")
+    return figure
+
+
+def solutions_pass(known: Catalogue, setting: Setting) -> Figure:
+    """Every check passes on the solutions, and every exercise has a core check."""
+    figure = Figure("checks that pass on the solutions")
+    judge = Judge(known, World(places.SOLUTIONS, known.names()), setting)
+    for exercise in known.exercises():
+        figure.count(any(c.core for c in exercise.checks), f"{exercise.full} has no core check")
+        for check in exercise.checks:
+            outcome = judge.judge(check)
+            figure.count(outcome.passed, f"{check.stem} {check.name}\n{outcome.message}")
+    return figure
+
+
+def variants_accepted(known: Catalogue, setting: Setting) -> Figure:
+    """Right but different answers, whole, pass everything."""
+    figure = Figure("variants accepted")
+    for folder in sorted(places.VARIANTS.glob("[a-z]*")):
+        world = World(folder, known.names())
+        judge = Judge(known, world, setting)
+        written = [e for e in known.exercises() if world.path(e.stem).is_file()]
+        outcomes = [(c, judge.judge(c)) for e in written for c in e.checks]
+        failed = [f"{c.stem} {c.name}\n{o.message}" for c, o in outcomes if not o.passed]
+        figure.count(bool(outcomes) and not failed, "\n".join([f"{folder.name}:", *failed]))
+    return figure
+
+
+def slips_rejected_and_named(known: Catalogue, setting: Setting) -> Iterator[Figure]:
+    """Every slip costs its exercise, and the first message names it and no other does otherwise."""
+    rejected, named = Figure("slips rejected"), Figure("slips named")
+    world = World(places.SOLUTIONS, known.names())
+    for exercise in known.exercises():
+        remembered: dict[tuple[str, str, str], Outcome] = {}
+        names = {slip.name for slip in exercise.task.slips}
+        for slip in exercise.task.slips:
+            judge = _judge_of(known, world, setting, exercise, slip.wrong)
+            judge.recogniser.memory = remembered
+            outcomes = [judge.judge(check) for check in exercise.checks]
+            _forget_answer(remembered)
+            failed = [outcome for outcome in outcomes if not outcome.passed]
+            full = f"{exercise.full} {slip.name}"
+            rejected.count(bool(failed), f"{full} passes")
+            others = {o.slip for o in failed if o.slip in names} - {slip.name}
+            first = failed[0].slip if failed else None
+            named.count(
+                first == slip.name and not others,
+                f"{full} is named {first}" + (f", and {', '.join(map(str, others))}" * bool(others)),
+            )
+    yield rejected
+    yield named
+
+
+def _forget_answer(memory: dict[tuple[str, str, str], Outcome]) -> None:
+    for key in [key for key in memory if not key[2]]:
+        del memory[key]
+
+
+def spoils_rejected_and_named(known: Catalogue, setting: Setting) -> Iterator[Figure]:
+    """Right functions, spoiled in every way that is common to all, are rejected and named."""
+    rejected, named = Figure("spoiled answers rejected"), Figure("spoiled answers named")
+    world = World(places.SOLUTIONS, known.names())
+    for exercise in known.exercises():
+        for spoil in _spoils_for(exercise):
+            right = getattr(world.load(exercise.stem), exercise.name)
+            judge = _judge_of(known, world, setting, exercise, spoil.spoil(right))
+            failed = [o for o in map(judge.judge, exercise.checks) if not o.passed]
+            full = f"{exercise.full} {spoil.slip}"
+            rejected.count(bool(failed), f"{full} passes")
+            first = sorted({str(outcome.slip) for outcome in failed})
+            named.count(spoil.slip in first, f"{full} is named {', '.join(first)}")
+    yield rejected
+    yield named
+
+
+def _spoils_for(exercise: Exercise) -> list[Spoil]:
+    """The spoils make sense where the suite states the law of gradients for two float inputs."""
+    lawful = any(check.name.startswith("gradients[") for check in exercise.checks)
+    if not lawful:
+        return []
+    cases = [c.params["case"] for c in exercise.checks if c.name.startswith("gradients[")]
+    from grader.suite.draw import Draw
+
+    floats = max(
+        sum(isinstance(v, torch.Tensor) and v.is_floating_point() for v in case.inputs(Draw()))
+        for case in cases
+    )
+    return [s for s in SPOILS if floats > 1 or s.slip != "gradient_cut_for_one_input"]
+
+
+def _judge_of(
+    known: Catalogue,
+    world: World,
+    setting: Setting,
+    exercise: Exercise,
+    wrong: Callable[..., object],
+) -> Judge:
+    return Judge(known, world, setting, replaced={exercise.name: wrong})
+
+

@@ -1,0 +1,84 @@
+"""Right answers spoiled on purpose, one way at a time: the slips that every function knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.suite.laws import floating
+
+Answer = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Spoil:
+    """A way to spoil a right function, and the common slip that it must be named as."""
+
+    slip: str
+    spoil: Callable[[Answer], Answer]
+
+
+def _output(change: Callable[[Any], Any]) -> Callable[[Answer], Answer]:
+    return lambda right: lambda *args, **kwargs: change(right(*args, **kwargs))
+
+
+def _inputs_first(touch: Callable[[Tensor], Any]) -> Callable[[Answer], Answer]:
+    def spoil(right: Answer) -> Answer:
+        def wrong(*args: Any, **kwargs: Any) -> Any:
+            for value in args:
+                if floating(value):
+                    touch(value)
+            return right(*args, **kwargs)
+
+        return wrong
+
+    return spoil
+
+
+def _changes_inputs(right: Answer) -> Answer:
+    def wrong(*args: Any, **kwargs: Any) -> Any:
+        output = right(*args, **kwargs)
+        with torch.no_grad():
+            for value in args:
+                if floating(value) and value.numel():
+                    value.add_(1)
+        return output
+
+    return wrong
+
+
+def _cut_second_input(right: Answer) -> Answer:
+    def wrong(first: Any, second: Any, *args: Any, **kwargs: Any) -> Any:
+        return right(first, second.detach() if floating(second) else second, *args, **kwargs)
+
+    return wrong
+
+
+SPOILS = (
+    Spoil("returns_nothing", _output(lambda _: None)),
+    Spoil("returns_numpy", _output(lambda out: out.detach().float().numpy())),
+    Spoil("returns_several", _output(lambda out: (out, None))),
+    Spoil("returns_list", _output(lambda out: [out])),
+    Spoil("becomes_float32", _output(lambda out: out.float())),
+    Spoil("becomes_float64", _output(lambda out: out.double())),
+    Spoil("gradient_cut", _output(lambda out: out.detach())),
+    Spoil("gradient_cut_for_one_input", _cut_second_input),
+    Spoil("changes_its_input", _changes_inputs),
+    Spoil("in_place_on_a_leaf", _inputs_first(lambda value: value.mul_(1))),
+    Spoil("view_of_scattered_memory", _inputs_first(lambda value: value.view(-1))),
+    Spoil("numpy_of_a_gradient", _inputs_first(lambda value: value[:0].float().numpy())),
+    Spoil("mixed_dtypes", _inputs_first(lambda value: value[:1].reshape(-1)[:0].dot(torch.ones(0)))),
+    Spoil("sizes_do_not_fit", _inputs_first(lambda value: value + torch.ones(13, 17, 19, 23))),
+    Spoil("unknown_name", _inputs_first(lambda _: nonsense)),  # noqa: F821
+    Spoil("endless_recursion", lambda _: _recursion),
+)
+
+
+def _recursion(*args: Any, **kwargs: Any) -> Any:
+    return _recursion(*args, **kwargs)
+
+

@@ -1,0 +1,174 @@
+"""The suites under plain pytest: our messages instead of tracebacks, and the board at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.chapters import Answer, World, catalogue, places
+from grader.judging.judge import Judge
+from grader.judging.outcome import Outcome
+from grader.judging.run import Setting
+from grader.reports.board import board
+from grader.results import CheckResult, ExerciseResult
+from grader.suite.check import Check, check_of
+from grader.suite.draw import Draw
+
+CHECK = pytest.StashKey[Check]()
+OUTCOME = pytest.StashKey[Outcome]()
+JUDGE = pytest.StashKey[Judge]()
+TOLD = pytest.StashKey[dict[tuple[str, Any], str]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that choose the answer, the device and the seed."""
+    group = parser.getgroup("attention kit")
+    group.addoption("--answers", default=None, help="folder of answers (default: exercises)")
+    group.addoption("--device", default="cpu", help="cpu or cuda (default: cpu)")
+    group.addoption("--seed", type=int, default=0, help="seed of the inputs (default: 0)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Open the answers; one thread, because the tensors are tiny."""
+    import torch
+
+    torch.set_num_threads(1)
+    device, answers = config.getoption("--device"), _answers(config)
+    if device not in ("cpu", "cuda"):
+        raise pytest.UsageError(f"--device takes cpu or cuda, not {device}")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise pytest.UsageError("--device cuda: PyTorch sees no CUDA device here")
+    if not answers.is_dir():
+        raise pytest.UsageError(f"--answers: there is no folder {answers}")
+    known = catalogue()
+    setting = Setting(_indexed(device), config.getoption("--seed"))
+    config.stash[JUDGE] = Judge(known, World(answers, known.names()), setting)
+    config.stash[TOLD] = {}
+
+
+def _indexed(device: str) -> str:
+    return "cuda:0" if device == "cuda" else device
+
+
+def _answers(config: pytest.Config) -> Path:
+    given = config.getoption("--answers")
+    return Path(given).resolve() if given else places.EXERCISES
+
+
+@pytest.fixture
+def answer(request: pytest.FixtureRequest) -> Answer:
+    """The door to the chapter's answer."""
+    stem = request.node.path.stem.removeprefix("test_")
+    return Answer(request.config.stash[JUDGE].world, stem)
+
+
+@pytest.fixture
+def draw(request: pytest.FixtureRequest) -> Draw:
+    """Inputs on the device of this run."""
+    setting = request.config.stash[JUDGE].setting
+    return Draw(setting.seed, request.node.nodeid, setting.device)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Remember which check a test function is."""
+    if isinstance(item, pytest.Function):
+        params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        stem, name = item.path.stem.removeprefix("test_"), item.name.removeprefix("test_")
+        check = check_of(item.obj, params, stem, name)
+        if check is not None:
+            item.stash[CHECK] = check
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Let the judge run a check; what it finds is raised again, so that --pdb lands on it."""
+    check = pyfuncitem.stash.get(CHECK, None)
+    if check is None:
+        return None
+    outcome = pyfuncitem.config.stash[JUDGE].judge(check)
+    if not outcome.passed:
+        pyfuncitem.stash[OUTCOME] = outcome
+        raise outcome.finding or outcome.error or AssertionError(outcome.message)
+    return True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+    """Put the message in the place of the traceback."""
+    report = yield
+    check = item.stash.get(CHECK, None)
+    if check is not None and report.when == "call":
+        outcome = item.stash.get(OUTCOME, Outcome("passed"))
+        if not outcome.passed:
+            report.longrepr = _told_once(item, check, outcome)
+        report.kit = {
+            "exercise": check.full_exercise,
+            "check": check.name,
+            "core": check.core,
+            "verdict": outcome.verdict if report.failed or report.passed else "not run",
+            "message": outcome.message,
+            "slip": outcome.slip,
+        }
+    return report
+
+
+def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
+    """Tell a slip in full once; further checks that show the same get its sentence alone."""
+    told = item.config.stash[TOLD]
+    key = (check.full_exercise, outcome.slip or outcome.blame)
+    if not key[1] or told.setdefault(key, check.name) == check.name:
+        return outcome.message
+    return outcome.short or outcome.message
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
+    """Tell not started from failed."""
+    if getattr(report, "kit", {}).get("verdict") == "not started":
+        return "not started", "-", ("NOT STARTED", {"yellow": True})
+    return None
+
+
+class Board:
+    """Collects the reports, from xdist's workers too, and prints the board."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.results: dict[str, list[CheckResult]] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Keep what a report says of its check."""
+        kit = dict(getattr(report, "kit", {}))
+        if kit:
+            exercise = kit.pop("exercise")
+            self.results.setdefault(exercise, []).append(CheckResult(device="here", **kit))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the board."""
+        if not self.results or self.config.get_verbosity() < -1:
+            return
+        results = [
+            ExerciseResult(
+                exercise.full,
+                exercise.points,
+                len(exercise.checks),
+                tuple(self.results.get(exercise.full, ())),
+            )
+            for exercise in catalogue().exercises()
+        ]
+        writer = terminalreporter._tw
+        short = self.config.get_verbosity() < 0
+        text = board(results, _answers(self.config), width=writer.fullwidth,
+                     colour=writer.hasmarkup, short=short)  # fmt: skip
+        terminalreporter.section("board")
+        terminalreporter.write(text)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Print a board where there is a terminal: not in xdist's workers."""
+    if session.config.pluginmanager.hasplugin("terminalreporter"):
+        session.config.pluginmanager.register(Board(session.config), "kit-board")

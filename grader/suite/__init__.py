@@ -1,0 +1,24 @@
+"""What the suites are written with: checks, inputs, laws and comparing."""
+
+from grader.suite.check import Check, check, each, vary
+from grader.suite.compare import Finding, close, equal, holds, plain, refuses, same, unchanged
+from grader.suite.draw import Draw
+from grader.suite.tolerance import FLOATS, printed
+
+__all__ = [
+    "FLOATS",
+    "Check",
+    "Draw",
+    "Finding",
+    "check",
+    "close",
+    "each",
+    "equal",
+    "holds",
+    "plain",
+    "printed",
+    "refuses",
+    "same",
+    "unchanged",
+    "vary",
+]

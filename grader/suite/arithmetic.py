@@ -1,0 +1,39 @@
+"""Float64 arithmetic that several suites compute expected values with: slow, plain, checked."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def softmax64(scores: Tensor, dim: int = -1) -> Tensor:
+    """Weights over `dim`; a slice that is all minus infinity gives zeros."""
+    closed = torch.isneginf(scores)
+    if scores.numel() == 0:
+        return scores * 1.0
+    top = scores.detach().amax(dim, keepdim=True).clamp_min(-1e300)
+    shifted = torch.where(closed, torch.zeros_like(scores), scores - top)
+    powers = torch.where(closed, torch.zeros_like(scores), shifted.exp())
+    total = powers.sum(dim, keepdim=True)
+    return powers / torch.where(total > 0, total, torch.ones_like(total))
+
+
+def weights64(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Masked, scaled dot-product weights, one sum of products at a time."""
+    scores = torch.einsum("...qd,...kd->...qk", query, key) / query.shape[-1] ** 0.5
+    if mask is not None:
+        scores = torch.where(mask, scores, torch.full_like(scores, -torch.inf))
+    return softmax64(scores)
+
+
+def attention64(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Weights times values."""
+    return torch.einsum("...qk,...kv->...qv", weights64(query, key, mask), value)
+
+
+def heads64(
+    query: Tensor, key: Tensor, value: Tensor, n_heads: int, mask: Tensor | None = None
+) -> Tensor:
+    """Attention head by head on blocks of features, laid side by side again."""
+    parts = [tensor.chunk(n_heads, -1) for tensor in (query, key, value)]
+    return torch.cat([attention64(q, k, v, mask) for q, k, v in zip(*parts, strict=True)], -1)

@@ -1,0 +1,142 @@
+"""The one door for comparing: type, shape, dtype, device, values, in that order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from grader.suite import tolerance
+from grader.suite.tolerance import Tolerance
+
+Kind = Literal[
+    "type", "shape", "dtype", "device", "value", "no gradient", "changed", "not refused",
+    "refused badly", "forbidden", "plain",
+]  # fmt: skip
+
+
+class Unanswerable(Exception):
+    """There is no answer to check: its file, or the exercise in it, is not to be had."""
+
+
+class Finding(AssertionError):
+    """What a check found wrong: the kind of difference, what came, and what was expected."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        label: str,
+        actual: Any = None,
+        expected: Any = None,
+        detail: str = "",
+        wrong: Tensor | None = None,
+    ) -> None:
+        super().__init__(f"{label}: {kind} {detail}".strip())
+        self.kind, self.label, self.detail = kind, label, detail
+        self.actual, self.expected, self.wrong = actual, expected, wrong
+
+
+def same(
+    actual: Any,
+    expected: Tensor,
+    *,
+    like: Tensor | None = None,
+    label: str = "the output",
+    within: Tolerance | None = None,
+) -> None:
+    """Compare a tensor with the expected one.
+
+    Args:
+        actual: what came, of whatever type.
+        expected: the right values, usually in float64.
+        like: the tensor whose dtype and device `actual` must have; `expected` itself if None.
+        label: what is compared, as the message names it.
+        within: a tolerance other than the dtype's own, as for printed digits.
+
+    Raises:
+        Finding: with the first of type, shape, dtype, device, values that differs.
+    """
+    like = expected if like is None else like
+    if not isinstance(actual, Tensor):
+        raise Finding("type", label, actual, expected)
+    if actual.shape != expected.shape:
+        raise Finding("shape", label, actual.detach(), expected)
+    if actual.dtype != like.dtype:
+        raise Finding("dtype", label, actual.detach(), expected.to(like.dtype))
+    if actual.device != like.device:
+        raise Finding("device", label, actual.detach(), expected.to(like.device))
+    close(actual, expected, label, within or tolerance.of(like.dtype))
+
+
+def close(actual: Tensor, expected: Tensor, label: str, within: Tolerance) -> None:
+    """Compare the values alone, in float64 on the CPU."""
+    got, want = plain(actual), plain(expected)
+    wrong = ~torch.isclose(got, want, rtol=within.relative, atol=within.absolute)
+    if wrong.any():
+        raise Finding("value", label, got.to(actual.dtype), want, wrong=wrong)
+
+
+def plain(values: Tensor) -> Tensor:
+    """Return the values in float64 on the CPU, cut from any graph."""
+    return values.detach().to("cpu", torch.float64)
+
+
+def equal(actual: Any, expected: Any, label: str = "the result") -> None:
+    """Compare plain Python values; the type counts, too."""
+    if type(actual) is not type(expected):
+        raise Finding("type", label, actual, expected)
+    if actual != expected:
+        raise Finding("plain", label, actual, expected)
+
+
+def holds(truth: bool, label: str, detail: str, actual: Any = None) -> None:
+    """Demand a property, said in `detail` as one sentence for the student."""
+    if not truth:
+        raise Finding("plain", label, actual, None, detail=detail)
+
+
+def unchanged(now: Tensor, before: Tensor, name: str) -> None:
+    """Demand that an input still holds the values, shape and dtype that it was given with."""
+    intact = now.shape == before.shape and now.dtype == before.dtype
+    if not intact or not torch.equal(plain(now).nan_to_num(), plain(before).nan_to_num()):
+        raise Finding("changed", f"the input `{name}`", now.detach(), before)
+
+
+def refuses(
+    call: Callable[[], Any], *sizes: object, why: str, error: type[Exception] = ValueError
+) -> None:
+    """Demand that `call` raises `error` with a sentence that holds each of `sizes`.
+
+    Args:
+        call: calls the answer with something that cannot fit.
+        sizes: numbers (or words) that the sentence has to name.
+        why: what does not fit, as a clause: "`key` is 7 wide and `query` 5".
+        error: the type of the error.
+
+    Raises:
+        Finding: nothing was raised, another error was, or the sentence lacks a size.
+    """
+    try:
+        result = call()
+    except (NotImplementedError, Unanswerable):
+        raise
+    except error as problem:
+        said = str(problem)
+        missing = [size for size in sizes if not re.search(rf"(?<!\w){size}(?!\w)", said)]
+        if missing:
+            raise Finding(
+                "refused badly", why, f"{type(problem).__name__}: {said}", missing, detail="sizes"
+            ) from None
+    except Exception as problem:
+        raise Finding(
+            "refused badly",
+            why,
+            f"{type(problem).__name__}: {problem}",
+            error.__name__,
+            detail="type",
+        ) from problem
+    else:
+        raise Finding("not refused", why, result, error.__name__)

@@ -1,0 +1,151 @@
+"""Laws that hold for every function of the contract, stated once over a case."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.suite.compare import Finding, same, unchanged
+from grader.suite.draw import Draw
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs for a function, and independent float64 arithmetic for what should come out.
+
+    Attributes:
+        exercise: the function's name.
+        inputs: draws the positional arguments.
+        expected: the same arguments, floats in float64, to the right output in float64.
+        label: tells cases of one function apart.
+        options: keyword arguments of the call.
+    """
+
+    exercise: str
+    inputs: Callable[[Draw], tuple[Any, ...]]
+    expected: Callable[..., Tensor]
+    label: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The case as it stands in a test's name."""
+        return f"{self.exercise}-{self.label}" if self.label else self.exercise
+
+    def call(self, answer: Any, inputs: tuple[Any, ...]) -> Any:
+        """Call the answer."""
+        return getattr(answer, self.exercise)(*inputs, **self.options)
+
+    def want(self, inputs: tuple[Any, ...]) -> Tensor:
+        """Compute what should come out, from the inputs as they were rounded."""
+        return self.expected(*(exact(value) for value in inputs), **self.options)
+
+    def named(self, inputs: tuple[Any, ...]) -> list[tuple[str, Any]]:
+        """Pair each input with its parameter's name."""
+        return list(zip(inspect.signature(self.expected).parameters, inputs, strict=False))
+
+
+def floating(value: Any) -> bool:
+    """Tell whether `value` is a tensor of floats."""
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def exact(value: Any) -> Any:
+    """Return a float tensor in float64; anything else as it is."""
+    return value.double() if floating(value) else value
+
+
+def first_float(inputs: tuple[Any, ...]) -> Tensor:
+    """Return the input whose dtype and device the output must have."""
+    return next(value for value in inputs if floating(value))
+
+
+def values(answer: Any, draw: Draw, case: Case) -> None:
+    """The output has the right shape, dtype, device and values."""
+    inputs = case.inputs(draw)
+    want = case.want(inputs)
+    same(case.call(answer, inputs), want, like=first_float(inputs))
+
+
+def strides(answer: Any, draw: Draw, case: Case) -> None:
+    """Inputs whose memory is not in order give the same output."""
+    inputs = case.inputs(draw)
+    want = case.want(inputs)
+    scattered = tuple(scatter(v) if isinstance(v, Tensor) else v for v in inputs)
+    same(case.call(answer, scattered), want, like=first_float(inputs))
+
+
+def scatter(values: Tensor) -> Tensor:
+    """Return equal values whose memory lies in another order."""
+    if values.dim() >= 2:
+        return values.transpose(-1, -2).contiguous().transpose(-1, -2)
+    return torch.stack([values, values], -1)[..., 0]
+
+
+def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
+    """The call leaves its inputs as they were, and gives the right output."""
+    inputs = case.inputs(draw)
+    before = [value.clone() if isinstance(value, Tensor) else value for value in inputs]
+    want = case.want(inputs)
+    output = case.call(answer, inputs)
+    for (name, now), then in zip(case.named(inputs), before, strict=True):
+        if isinstance(now, Tensor):
+            unchanged(now, then, name)
+    same(output, want, like=first_float(inputs))
+
+
+def gradients(answer: Any, draw: Draw, case: Case) -> None:
+    """Every float input gets the right gradient, by value, in float64."""
+    draw = draw.using(torch.float64)
+    inputs = tuple(leaf(value) for value in case.inputs(draw))
+    twins = tuple(leaf(value) for value in inputs)
+    output = case.call(answer, inputs)
+    want = case.want(twins)
+    same(output, want.detach(), like=first_float(inputs))
+    pull = draw(*want.shape)
+    backward_matches(output, want, case.named(inputs), twins, pull)
+
+
+def backward_matches(
+    output: Tensor,
+    want: Tensor,
+    inputs: list[tuple[str, Any]],
+    twins: tuple[Any, ...],
+    pull: Tensor,
+) -> None:
+    """Pull both graphs with the same gradient and compare what arrives at the float inputs."""
+    leaves = [(name, value) for name, value in inputs if floating(value)]
+    expected = torch.autograd.grad(want, [value for value in twins if floating(value)], pull)
+    if not output.requires_grad:
+        raise Finding("no gradient", f"`{leaves[0][0]}`", detail="any input")
+    got = torch.autograd.grad(
+        output, [value for _, value in leaves], pull.to(output.dtype), allow_unused=True
+    )
+    for (name, _), arrived, right in zip(leaves, got, expected, strict=True):
+        if arrived is None:
+            raise Finding("no gradient", f"`{name}`", detail="one input")
+        same(arrived, right, label=f"the gradient of `{name}`")
+
+
+def leaf(value: Any) -> Any:
+    """Return a copy of a float tensor that collects gradients; anything else as it is."""
+    return value.detach().clone().requires_grad_() if floating(value) else value
+
+
+def your_own(answer: Any, draw: Draw, family: str, cases: list[Case]) -> None:
+    """No ready-made call of a family is made, with gradients wanted or not, and values hold."""
+    with answer.noticing(family) as seen:
+        try:
+            for case in cases:
+                inputs = case.inputs(draw)
+                same(case.call(answer, inputs), case.want(inputs), like=first_float(inputs))
+                wanting = tuple(leaf(value) for value in inputs)
+                case.call(answer, wanting)
+        finally:
+            if seen:
+                raise Finding("forbidden", cases[0].exercise, seen[0], detail=family)

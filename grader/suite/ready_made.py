@@ -1,0 +1,57 @@
+"""Noticing ready-made calls: by name where Python calls torch, and by kernel at the dispatcher."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+ATTENTION = re.compile(
+    r"attention(?!_mask)|transformer_encoder_layer|fused_sdp_choice|_flash_|_efficient_attn"
+)
+SOFTMAX = re.compile(rf"softmax|softmin|{ATTENTION.pattern}")
+FAMILIES = {"softmax": SOFTMAX, "attention": ATTENTION}
+
+
+class _Names(TorchFunctionMode):
+    def __init__(self, pattern: re.Pattern[str], seen: list[str]) -> None:
+        super().__init__()
+        self.pattern, self.seen = pattern, seen
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", None) or str(func)
+        if self.pattern.search(name):
+            self.seen.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+class _Kernels(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # True would import torch._dynamo, 800 modules, at the first kernel that is seen
+        return False
+
+    def __init__(self, pattern: re.Pattern[str], seen: list[str]) -> None:
+        super().__init__()
+        self.pattern, self.seen = pattern, seen
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__ if hasattr(func, "overloadpacket") else str(func)
+        if self.pattern.search(name):
+            self.seen.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def noticing(family: str) -> Iterator[list[str]]:
+    """Collect the names of ready-made calls of a family, "softmax" or "attention"."""
+    seen: list[str] = []
+    pattern = FAMILIES[family]
+    with _Names(pattern, seen), _Kernels(pattern, seen):
+        yield seen
+

@@ -1,0 +1,36 @@
+"""Every tolerance of the kit, by dtype."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+
+class Tolerance(NamedTuple):
+    """How far a value may lie from the expected one: absolute + relative * |expected|."""
+
+    relative: float
+    absolute: float
+
+
+# float64 leaves room for a constant that was rounded to float32 on the way, such as
+# torch.sqrt(torch.tensor(d_k)); the half types for every step being rounded on its own.
+BY_DTYPE = {
+    torch.float64: Tolerance(1e-6, 1e-7),
+    torch.float32: Tolerance(1e-4, 2e-5),
+    torch.float16: Tolerance(2e-2, 1e-2),
+    torch.bfloat16: Tolerance(8e-2, 6e-2),
+}
+FLOATS = tuple(BY_DTYPE)
+EXACT = Tolerance(0.0, 0.0)
+
+
+def of(dtype: torch.dtype) -> Tolerance:
+    """Return the tolerance of `dtype`; integers and booleans must be equal."""
+    return BY_DTYPE.get(dtype, EXACT)
+
+
+def printed(digits: int) -> Tolerance:
+    """Return the tolerance of a number printed with `digits` decimals: half a unit of the last."""
+    return Tolerance(1e-6, 0.51 * 10.0**-digits)

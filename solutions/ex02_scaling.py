@@ -1,0 +1,102 @@
+"""Chapter 2 of 7. Scaling: why scores are divided by sqrt(d_k). The reference answer."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ex01_scores import dot_product_scores
+
+
+def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor, "*batch q k"]:
+    """Bring scores of keys d_k wide back to a spread of about 1: divide by sqrt(d_k).
+
+    Difficulty 1 of 5, about 5 minutes.
+
+    The divisor is the square root of the keys' width, not of the number of keys, and neither the
+    width itself nor its square. The scores of the caller stay as they are: do not divide in place.
+
+    Args:
+        scores: [*batch, q, k]; any floating dtype, any device, any strides. Left unchanged. May
+            hold minus infinity, which stays minus infinity.
+        d_k: the width of the keys that made the scores, at least 1.
+
+    Returns:
+        The scaled scores: shape, dtype and device of `scores`.
+
+    Source: document 001, "The Matrix Math"; document 002, "Key and Query Vectors".
+
+    Example:
+        >>> scale_scores(torch.tensor([[6.0, -3.0, 0.0]]), 9)
+        tensor([[ 2., -1.,  0.]])
+    """
+    return scores / d_k**0.5  # [*batch, q, k]
+
+
+def scaled_scores(
+    query: Float[Tensor, "*batch q d_k"], key: Float[Tensor, "*batch k d_k"]
+) -> Float[Tensor, "*batch q k"]:
+    """Score every query against every key, at any width on the same scale: Q K^T / sqrt(d_k).
+
+    Difficulty 2 of 5, about 5 minutes.
+
+    d_k is read from the tensors: it is the last dimension of the keys, never their number and
+    never the size of the batch.
+
+    Args:
+        query: what each position asks for [*batch, q, d_k]; any floating dtype, any device, any
+            strides. Left unchanged.
+        key: what each position offers [*batch, k, d_k]; the dtype, device, batch and d_k of
+            `query`. Left unchanged.
+
+    Returns:
+        The scaled scores [*batch, q, k], in the dtype and on the device of `query`.
+
+    Raises:
+        ValueError: `query` or `key` has fewer than two dimensions, or their widths or batches
+            differ; the sentence names the sizes.
+
+    Source: document 001, "The Matrix Math".
+
+    Example:
+        >>> query = torch.tensor([[1.0, 1.0, 1.0, 1.0]])
+        >>> scaled_scores(query, torch.tensor([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 1.0]]))
+        tensor([[5.0000, 0.5000]])
+    """
+    return scale_scores(dot_product_scores(query, key), key.shape[-1])  # [*batch, q, k]
+
+
+def score_spread(
+    d_k: int, pairs: int, generator: torch.Generator | None = None
+) -> Float[Tensor, ""]:
+    """Measure how far unscaled scores lie apart when the keys are d_k wide.
+
+    Difficulty 3 of 5, about 15 minutes.
+
+    An experiment: draw `pairs` queries and as many keys, unit-normal numbers all of them, take
+    the dot product of each query with its own key, and return the standard deviation of these
+    products. Every number comes from `generator`: in the same state it gives the same answer, in
+    another state another one. The answer is measured, so it is near sqrt(d_k), not equal to it.
+
+    Args:
+        d_k: the width of queries and keys, at least 1.
+        pairs: how many dot products to take, at least 2.
+        generator: where the random numbers come from; they are drawn on its device. None: torch's
+            own generator, on the default device.
+
+    Returns:
+        The standard deviation [], floating, on the generator's device; dividing by `pairs` or by
+        `pairs` - 1 on the way are both fine.
+
+    Source: document 001, "The Matrix Math": the reason that it does not give.
+
+    Example:
+        >>> spread = score_spread(16, 10000, torch.Generator().manual_seed(0))
+        >>> bool(3.8 < spread < 4.2)
+        True
+    """
+    device = None if generator is None else generator.device
+    query = torch.randn(pairs, d_k, generator=generator, device=device)  # [pairs, d_k]
+    key = torch.randn(pairs, d_k, generator=generator, device=device)  # [pairs, d_k]
+    return (query * key).sum(-1).std()  # [pairs, d_k] -> [pairs] -> []

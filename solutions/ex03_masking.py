@@ -1,0 +1,140 @@
+"""Chapter 3 of 7. Masking: who may look at whom. The reference answer."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor, "n n"]:
+    """Let every position look at itself and back, never ahead.
+
+    Difficulty 2 of 5, about 5 minutes.
+
+    Rows are queries, columns are keys: entry (i, j) is True where j <= i. So the first row has a
+    single True and the last row is True throughout. The mask is boolean, not ones and zeros.
+
+    Args:
+        n: the number of positions; 0 gives an empty mask.
+        device: where the mask is made. None: the default device.
+
+    Returns:
+        The mask [n, n], boolean, on `device`.
+
+    Source: document 000, "Masked Self-Attention"; document 002, "Key and Query Vectors".
+
+    Example:
+        >>> causal_mask(2)
+        tensor([[ True, False],
+                [ True,  True]])
+    """
+    position = torch.arange(n, device=device)  # [n]
+    return position <= position[:, None]  # [n, n], key <= query
+
+
+def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch n"]:
+    """Mark the real tokens of sequences that were padded at their end to n positions.
+
+    Difficulty 2 of 5, about 10 minutes.
+
+    Entry (b, j) is True where j < lengths[b]. A length of n means no padding, a length of 0 means
+    nothing but padding.
+
+    Args:
+        lengths: how many real tokens each sequence has [batch], from 0 to n; any integer dtype, any
+            device, any strides. Left unchanged.
+        n: the number of positions, padding included.
+
+    Returns:
+        The mask [batch, n], boolean, on the device of `lengths`.
+
+    Raises:
+        ValueError: `lengths` is not a vector; the sentence names its sizes.
+
+    Source: document 004, "Word embedding to sequence matrix".
+
+    Example:
+        >>> padding_mask(torch.tensor([1, 3]), 3)
+        tensor([[ True, False, False],
+                [ True,  True,  True]])
+    """
+    if lengths.ndim != 1:
+        raise ValueError(f"lengths must be [batch]: got {tuple(lengths.shape)}")
+    return torch.arange(n, device=lengths.device) < lengths[:, None]  # [batch, n]
+
+
+def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch n n"]:
+    """Let every position look at itself and back, but never at padding.
+
+    Difficulty 3 of 5, about 10 minutes.
+
+    Entry (b, i, j) is True where j <= i and j < lengths[b]: both masks of this chapter at once.
+    Padding is closed as a key only. A padded query still looks at the real tokens before it: what
+    it finds is never used, so its row need not be emptied, and here it must not be.
+
+    Args:
+        lengths: how many real tokens each sequence has [batch], from 0 to n; any integer dtype, any
+            device, any strides. Left unchanged.
+        n: the number of positions, padding included.
+
+    Returns:
+        The mask [batch, n, n], boolean, on the device of `lengths`: one page per sequence, rows
+        are queries, columns are keys.
+
+    Raises:
+        ValueError: `lengths` is not a vector; the sentence names its sizes.
+
+    Source: document 000, "Masked Self-Attention"; document 004, "Word embedding to sequence
+        matrix".
+
+    Example:
+        >>> decoder_mask(torch.tensor([1, 2]), 2)
+        tensor([[[ True, False],
+                 [ True, False]],
+        <BLANKLINE>
+                [[ True, False],
+                 [ True,  True]]])
+    """
+    real = padding_mask(lengths, n)[:, None, :]  # [batch, 1, n], the same for every query
+    return causal_mask(n, lengths.device) & real  # [n, n] & [batch, 1, n] -> [batch, n, n]
+
+
+def apply_mask(
+    scores: Float[Tensor, "*batch q k"], mask: Bool[Tensor, "*mask"]
+) -> Float[Tensor, "*batch q k"]:
+    """Close the doors: minus infinity where the mask is False, the score where it is True.
+
+    Difficulty 3 of 5, about 15 minutes.
+
+    The mask may be smaller than the scores, and then serves several of them: [q, k] serves every
+    sequence of a batch, [batch, 1, k] every query. It must never be larger: a mask that would
+    repeat the scores, or give them a dimension, does not fit. A closed door is minus infinity in
+    every dtype; a large number such as -1e9 is not one, and float16 cannot even hold it. A row may
+    lose every door: what becomes of it is chapter 4's business.
+
+    Args:
+        scores: [*batch, q, k]; any floating dtype, any device, any strides. Left unchanged.
+        mask: boolean, True where the query may attend; broadcasts to the shape of `scores`, on
+            their device. Left unchanged.
+
+    Returns:
+        The masked scores, a new tensor: shape, dtype and device of `scores`.
+
+    Raises:
+        ValueError: `mask` does not broadcast to the shape of `scores`; the sentence names the
+            sizes of both.
+
+    Source: document 002, "Key and Query Vectors".
+
+    Example:
+        >>> apply_mask(torch.zeros(2, 2), torch.tensor([[True, False], [True, True]]))
+        tensor([[0., -inf],
+                [0., 0.]])
+    """
+    try:
+        mask = mask.expand(scores.shape)  # [*batch, q, k]; the mask may grow, the scores never
+    except RuntimeError as error:
+        sizes = f"{tuple(mask.shape)} to {tuple(scores.shape)}"
+        raise ValueError(f"mask must broadcast to the shape of scores: got {sizes}") from error
+    return scores.masked_fill(~mask, -torch.inf)
