@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     grade = commands.add_parser("grade", help="score submissions on CPU and CUDA")
     grade.add_argument("paths", nargs="+", type=Path, metavar="PATH",
-                       help="a submission (folder, .zip, .tar.gz), or a folder of them")  # fmt: skip
+                       help="a submission (folder, .zip, .tar.gz) or a folder of them")  # fmt: skip
     grade.add_argument("--device", default="auto",
                        help="auto (default), cpu, cuda or cpu,cuda")  # fmt: skip
     grade.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE",
@@ -102,7 +102,8 @@ def _grade(given: argparse.Namespace) -> int:
     try:
         return grade(request)
     except (ValueError, LookupError, OSError) as problem:
-        raise UsageError(problem.args[0] if isinstance(problem, LookupError) else problem) from problem
+        said = problem.args[0] if isinstance(problem, LookupError) else problem
+        raise UsageError(said) from problem
 
 
 def _hint(given: argparse.Namespace) -> int:

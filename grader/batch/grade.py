@@ -101,10 +101,10 @@ def devices_of(asked: str) -> tuple[tuple[str, ...], dict[str, DeviceState]]:
     if asked == "auto":
         chosen = ("cpu", "cuda") if there else ("cpu",)
         return chosen, {"cpu": "run", "cuda": "run" if there else "absent"}
-    chosen = tuple(dict.fromkeys(part.strip() for part in asked.split(",")))
-    unknown = [part for part in chosen if part not in DEVICES]
+    named = tuple(dict.fromkeys(part.strip() for part in asked.split(",")))
+    unknown = [part for part in named if part not in DEVICES]
     if unknown:
         raise ValueError(f"there is no device `{unknown[0]}`: cpu, cuda, cpu,cuda or auto")
-    if "cuda" in chosen and not there:
+    if "cuda" in named and not there:
         raise ValueError("cuda was asked for, but PyTorch sees no CUDA device here")
-    return chosen, {name: "run" if name in chosen else "not asked" for name in DEVICES}
+    return named, {name: "run" if name in named else "not asked" for name in DEVICES}

@@ -33,7 +33,8 @@ class Submission:
             Unusable: the archive is broken, a file cannot be read, or there is no `ex*.py`.
         """
         try:
-            found = dict(_from_archive(self.path) if _is_archive(self.path) else _from_folder(self.path))
+            read = _from_archive if _is_archive(self.path) else _from_folder
+            found = dict(read(self.path))
         except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, RuntimeError) as problem:
             kind = "archive" if _is_archive(self.path) else "folder"
             raise Unusable(f"the {kind} cannot be read: {problem}") from problem
@@ -103,7 +104,8 @@ def _from_folder(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _from_archive(path: Path) -> dict[str, bytes]:
-    members = dict(_zip_members(path) if path.name.lower().endswith(".zip") else _tar_members(path))
+    read = _zip_members if path.name.lower().endswith(".zip") else _tar_members
+    members = dict(read(path))
     # the chapters may lie directly, under exercises/, or both below one folder
     depths = sorted({len(PurePosixPath(name).parts) for name in members})
     for depth in depths:

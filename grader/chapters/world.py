@@ -113,9 +113,9 @@ class World(MetaPathFinder, Loader):
                     return f"{stem}.{name}"
         return None
 
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002
         """Find a chapter for Python's import."""
-        if fullname.split(".")[0] in OFF_LIMITS:
+        if fullname.split(".", 1)[0] in OFF_LIMITS:
             raise ImportError(f"an answer cannot import `{fullname}`")
         stem = fullname.removeprefix(f"{PACKAGE}.")
         if stem in self.names or (CHAPTER.fullmatch(stem) and self.path(stem).is_file()):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -270,5 +269,3 @@ def error_slip(error: BaseException) -> ErrorSlip | None:
 def fill(says: str, found: Finding) -> str:
     """Put the finding's label into a sentence."""
     return says.replace("{label}", found.label)
-
-

@@ -66,9 +66,7 @@ def _of_values(
     )
 
 
-def _of_factor(
-    got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
-) -> str | None:
+def _of_factor(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
     finite = torch.isfinite(got) & torch.isfinite(want) & (want.abs() > 1e-3)
     if int(finite.sum()) < 2:
         return None

@@ -64,15 +64,9 @@ def _difference(found: Finding) -> str:
     label, came = found.label, describe(found.actual)
     if found.kind == "type":
         return f"{label} is {came}, expected {describe(found.expected)}"
-    if found.kind == "shape":
-        return (
-            f"{label} has the shape {list(found.actual.shape)}, "
-            f"expected {list(found.expected.shape)}"
-        )
-    if found.kind == "dtype":
-        return f"{label} is {_dtype(found.actual)}, expected {_dtype(found.expected)}"
-    if found.kind == "device":
-        return f"{label} is on {found.actual.device}, expected {found.expected.device}"
+    if found.kind in ("shape", "dtype", "device"):
+        got, want = (_attribute(value, found.kind) for value in (found.actual, found.expected))
+        return f"{label} has the {found.kind} {got}, expected {want}"
     if found.kind == "value":
         return f"{label} is wrong: {_first_difference(found)}"
     if found.kind == "no gradient":
@@ -81,16 +75,26 @@ def _difference(found: Finding) -> str:
         return f"{label} was changed by the call"
     if found.kind == "forbidden":
         return f"it calls the ready-made `{found.actual}`, which you are asked to do without"
-    if found.kind == "not refused":
-        return f"{label}: expected a {found.expected}, got {came}"
-    if found.kind == "refused badly" and found.detail == "sizes":
-        missing = " and ".join(str(size) for size in found.expected)
-        return f'{label}: it is refused with "{_clip(found.actual)}", which does not name {missing}'
-    if found.kind == "refused badly":
-        return f'{label}: expected a {found.expected}, got "{_clip(found.actual)}"'
+    if found.kind in ("not refused", "refused badly"):
+        return f"{label}: {_refusal(found)}"
     if found.detail:
         return f"{label}: {found.detail}"
     return f"{label} is {came}, expected {describe(found.expected)}"
+
+
+def _attribute(value: Tensor, kind: str) -> str:
+    if kind == "shape":
+        return str(list(value.shape))
+    return str(getattr(value, kind)).removeprefix("torch.")
+
+
+def _refusal(found: Finding) -> str:
+    if found.kind == "not refused":
+        return f"expected a {found.expected}, got {describe(found.actual)}"
+    if found.detail == "sizes":
+        missing = " and ".join(str(size) for size in found.expected)
+        return f'it is refused with "{_clip(found.actual)}", which does not name {missing}'
+    return f'expected a {found.expected}, got "{_clip(found.actual)}"'
 
 
 def _first_difference(found: Finding) -> str:
@@ -106,10 +110,6 @@ def _first_difference(found: Finding) -> str:
 
 def _digits(value: float) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _dtype(value: Tensor) -> str:
-    return str(value.dtype).removeprefix("torch.")
 
 
 def _clip(text: str) -> str:
@@ -201,7 +201,4 @@ def _block(text: str) -> list[str]:
 
 
 def _wrap(title: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=f"  {title:<12} ", subsequent_indent=" " * 15
-    )
-
+    return textwrap.wrap(text, WIDTH, initial_indent=f"  {title:<12} ", subsequent_indent=" " * 15)

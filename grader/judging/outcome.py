@@ -87,9 +87,7 @@ def student_frames(error: BaseException, world: World) -> list[traceback.FrameSu
 
 def _where(error: BaseException) -> tuple[tuple[str, int], ...]:
     frames = traceback.extract_tb(error.__traceback__)
-    return tuple(
-        (frame.name, frame.lineno or 0) for frame in frames if "test_ex" in frame.filename
-    )
+    return tuple((frame.name, frame.lineno or 0) for frame in frames if "test_ex" in frame.filename)
 
 
 def _not_started(error: NotImplementedError, world: World) -> str | None:

@@ -7,6 +7,7 @@ checks is meant; where that leaves two, none is named.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,9 +53,7 @@ class Recogniser:
         """Return what a slip gives in a check."""
         key = (check.stem, check.name, slip.name)
         if key not in self.memory:
-            self.memory[key], _ = run(
-                check, self.world, self.setting, {check.exercise: slip.wrong}
-            )
+            self.memory[key], _ = run(check, self.world, self.setting, {check.exercise: slip.wrong})
         return self.memory[key]
 
     def of_answer(self, check: Check) -> Outcome:
@@ -108,7 +107,9 @@ def equal_evidence(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, tuple | list):
         return len(mine) == len(theirs) and all(map(equal_evidence, mine, theirs))
     if isinstance(mine, float):
-        return abs(mine - theirs) <= 1e-4 * max(1.0, abs(mine)) or mine != mine and theirs != theirs
+        return math.isclose(mine, theirs, rel_tol=1e-4, abs_tol=1e-4) or (
+            mine != mine and theirs != theirs
+        )
     try:
         return bool(mine == theirs)
     except Exception:

@@ -66,7 +66,8 @@ def main(connection: Connection, job: Job) -> None:
         _load(connection, world, stem, job.time_limit)
         _send(connection, {"at": [stem, name]})
         outcome = _judge(judge, checks[stem, name], job.time_limit)
-        _send(connection, {"done": [stem, name], "hanging": sorted(judge.hanging), **_said(outcome)})
+        done = {"done": [stem, name], "hanging": sorted(judge.hanging)}
+        _send(connection, {**done, **_said(outcome)})
         if _poisoned(outcome):
             break
     _send(connection, {"end": True})
@@ -142,4 +143,3 @@ def _poisoned(outcome: Outcome) -> bool:
 
 def _send(connection: Connection, message: dict[str, Any]) -> None:
     connection.send_bytes(json.dumps(message).encode())
-

@@ -95,7 +95,7 @@ def slips_rejected_and_named(known: Catalogue, setting: Setting) -> Iterator[Fig
             first = failed[0].slip if failed else None
             named.count(
                 first == slip.name and not others,
-                f"{full} is named {first}" + (f", and {', '.join(map(str, others))}" * bool(others)),
+                f"{full} is named {first}, elsewhere {sorted(others) or 'no other'}",
             )
     yield rejected
     yield named
@@ -146,5 +146,3 @@ def _judge_of(
     wrong: Callable[..., object],
 ) -> Judge:
     return Judge(known, world, setting, replaced={exercise.name: wrong})
-
-

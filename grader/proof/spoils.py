@@ -71,14 +71,12 @@ SPOILS = (
     Spoil("in_place_on_a_leaf", _inputs_first(lambda value: value.mul_(1))),
     Spoil("view_of_scattered_memory", _inputs_first(lambda value: value.view(-1))),
     Spoil("numpy_of_a_gradient", _inputs_first(lambda value: value[:0].float().numpy())),
-    Spoil("mixed_dtypes", _inputs_first(lambda value: value[:1].reshape(-1)[:0].dot(torch.ones(0)))),
+    Spoil("mixed_dtypes", _inputs_first(lambda value: value.reshape(-1)[:1].dot(torch.ones(1)))),
     Spoil("sizes_do_not_fit", _inputs_first(lambda value: value + torch.ones(13, 17, 19, 23))),
-    Spoil("unknown_name", _inputs_first(lambda _: nonsense)),  # noqa: F821
+    Spoil("unknown_name", _inputs_first(lambda _: nonsense)),  # type: ignore[name-defined]
     Spoil("endless_recursion", lambda _: _recursion),
 )
 
 
 def _recursion(*args: Any, **kwargs: Any) -> Any:
     return _recursion(*args, **kwargs)
-
-

@@ -9,6 +9,9 @@ from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 
+from rich.console import Console
+from rich.text import Text
+
 from grader.results import ExerciseResult, State, number
 
 STYLES: dict[State, str] = {
@@ -38,9 +41,6 @@ def board(
         short: only the total and the next step.
         device: whose checks to show.
     """
-    from rich.console import Console
-    from rich.text import Text
-
     console = Console(
         file=io.StringIO(), width=max(width, 60), force_terminal=colour, no_color=not colour,
         highlight=False, soft_wrap=True,
@@ -56,7 +56,7 @@ def board(
     return console.file.getvalue()
 
 
-def _chapter(stem: str, results: list[ExerciseResult], device: str, line):  # noqa: ANN001, ANN202
+def _chapter(stem: str, results: list[ExerciseResult], device: str, line: Text) -> Text:
     earned = sum((result.earned(device) for result in results), Fraction(0))
     possible = sum((result.points for result in results), Fraction(0))
     line.append(f"{stem:<14}", "bold")
@@ -65,13 +65,12 @@ def _chapter(stem: str, results: list[ExerciseResult], device: str, line):  # no
         names = [r.exercise.split(".")[1] for r in results if r.state(device) == state]
         if names:
             line.append(f"  {state}: ", style)
-            line.append(", ".join(names) if state != "solved" or len(names) < len(results) else "all")
+            everything = state == "solved" and len(names) == len(results)
+            line.append("all" if everything else ", ".join(names))
     return line
 
 
-def _footer(
-    results: Sequence[ExerciseResult], answers: Path, device: str
-) -> list[tuple[str, str]]:
+def _footer(results: Sequence[ExerciseResult], answers: Path, device: str) -> list[tuple[str, str]]:
     earned = sum((result.earned(device) for result in results), Fraction(0))
     possible = sum((result.points for result in results), Fraction(0))
     counts = [

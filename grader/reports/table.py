@@ -24,7 +24,8 @@ def progress(total: int) -> Iterator[Callable[[SubmissionResult], None]]:
         TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         TextColumn("{task.fields[last]}"),
     )  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
         task = bar.add_task("grading", total=total, last="")
 
         def after_each(result: SubmissionResult) -> None:
@@ -49,10 +50,13 @@ def show(run: Run) -> None:
         console.print(table)
     for submission in run.submissions:
         if submission.problem:
-            said = f"{_clean(submission.identity)} could not be graded: {_clean(submission.problem)}"
-            console.print(escape(said), style="red", soft_wrap=True)
+            name, problem = _clean(submission.identity), _clean(submission.problem)
+            console.print(
+                escape(f"{name} could not be graded: {problem}"), style="red", soft_wrap=True
+            )
     graded = sum(not submission.problem for submission in run.submissions)
-    console.print(f"\n{graded} of {len(run.submissions)} graded, seed {run.seed}, torch {run.torch}")
+    total = len(run.submissions)
+    console.print(f"\n{graded} of {total} graded, seed {run.seed}, torch {run.torch}")
     for device in DEVICES:
         if run.devices[device] != "run":
             console.print(f"{device}: {SAYS[run.devices[device]]}")

@@ -111,10 +111,13 @@ def checks_in(module: ModuleType, stem: str) -> list[Check]:
 
 def _expansions(marks: Sequence[pytest.Mark]) -> Iterator[tuple[dict[str, Any], str]]:
     columns = [
-        [(mark.args[0], value, identity) for value, identity in zip(mark.args[1], mark.kwargs["ids"], strict=True)]
+        [
+            (mark.args[0], value, identity)
+            for value, identity in zip(mark.args[1], mark.kwargs["ids"], strict=True)
+        ]
         for mark in marks
         if mark.name == "parametrize"
-    ]  # fmt: skip
+    ]
     # the last mark varies slowest, as in pytest
     for row in itertools.product(*reversed(columns)):
         cells = list(reversed(row))

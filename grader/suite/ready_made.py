@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -54,4 +53,3 @@ def noticing(family: str) -> Iterator[list[str]]:
     pattern = FAMILIES[family]
     with _Names(pattern, seen), _Kernels(pattern, seen):
         yield seen
-

@@ -15,8 +15,10 @@ def batch_shapes_equal(*tensors):
 
 
 def complain(sentence, *tensors):
-    shapes = " / ".join("x".join(str(size) for size in tensor.shape) for tensor in tensors)
-    raise ValueError(f"{sentence} (shapes: {shapes})".replace("x", " x "))
+    shapes = []
+    for tensor in tensors:
+        shapes.append(" x ".join(str(size) for size in tensor.shape) or "a single number")
+    raise ValueError(f"{sentence} (sizes: {'; '.join(shapes)})")
 
 
 def dot_product(a, b):

@@ -1,0 +1,670 @@
+"""The coach of chapter 1."""
+
+from __future__ import annotations
+
+import torch
+
+from grader.coach import Task
+
+NAIVE = 'document 002, "Naive Attention"'
+KEYS_AND_QUERIES = 'document 002, "Key and Query Vectors"'
+TRANSPOSE = 'document 001, "The Matrix Math": the note on the transpose'
+UPRIGHT = 'document 004, "Query projections with bias"'
+AFFINE = 'document 000, "Query, Key and Value Vectors": affine transformations'
+FORMULA = "the chapter's text, The formula"
+SHAPES = "the chapter's text, Shapes"
+BATCH = "CURRICULUM: *batch is any number of leading dimensions"
+
+dot_product = Task(
+    "dot_product",
+    points=1,
+    difficulty=1,
+    minutes=5,
+    hints=(
+        "A dot product is one number: the products of entries that stand in the same place, "
+        "added up.",
+        "Compare the two shapes first. Then multiply entry by entry, which leaves a vector, and "
+        "bring that down to one number, which has to stay a tensor.",
+        "`*` gives [d], `sum` over it gives []; `torch.dot` does both at once. Only your own "
+        "comparison of shapes keeps `*` from stretching a vector of length 1.",
+    ),
+)
+
+
+@dot_product.slip(FORMULA)
+def products_not_added(a, b):
+    """These are the products, entry by entry: add them up to get one number."""
+    return a * b
+
+
+@dot_product.slip('document 001, "The Matrix Math": the dot product and the cosine')
+def cosine(a, b):
+    """This is the cosine: you divided by the lengths of the vectors. A dot product does not."""
+    return (a * b).sum() / (a.norm() * b.norm())
+
+
+@dot_product.slip(FORMULA)
+def mean_of_products(a, b):
+    """You took the mean of the products: a dot product is their sum, not divided by d."""
+    return (a * b).mean()
+
+
+@dot_product.slip("chapter 2: scaling has its own exercise")
+def scaled_already(a, b):
+    """You divided by the square root of d: that is chapter 2, here the product stays as it is."""
+    return (a * b).sum() / len(a) ** 0.5
+
+
+@dot_product.slip(FORMULA)
+def every_entry_with_every_entry(a, b):
+    """You multiplied every entry of `a` by every entry of `b`: only equal places meet."""
+    return a.sum() * b.sum()
+
+
+@dot_product.slip(FORMULA)
+def outer_product(a, b):
+    """This is the outer product, a table of d times d: a dot product is one number."""
+    return a[:, None] * b
+
+
+@dot_product.slip(FORMULA)
+def added_instead(a, b):
+    """You added the entries of both vectors: multiply those in the same place, then add up."""
+    return (a + b).sum()
+
+
+@dot_product.slip(FORMULA)
+def first_product_only(a, b):
+    """Only the first product came back: `return` stands inside the loop, so it ends there."""
+    return a[0] * b[0]
+
+
+@dot_product.slip(FORMULA)
+def last_product_only(a, b):
+    """Only the last product came back: `=` in the loop forgets the others, add to the total."""
+    return a[-1] * b[-1]
+
+
+@dot_product.slip(FORMULA)
+def last_entry_left_out(a, b):
+    """The last entry is left out: range(d) already stops before d, no - 1 is needed."""
+    return (a[:-1] * b[:-1]).sum()
+
+
+@dot_product.slip(FORMULA)
+def first_entry_left_out(a, b):
+    """The first entry is left out: counting starts at 0, not at 1."""
+    return (a[1:] * b[1:]).sum()
+
+
+@dot_product.slip(FORMULA)
+def first_vector_with_itself(a, b):
+    """You multiplied `a` by itself: `b` is not used."""
+    return (a * a).sum() + 0 * b.sum()
+
+
+@dot_product.slip(FORMULA)
+def distance(a, b):
+    """This is the distance of the two vectors: small where they match. The score is large there."""
+    return ((a - b) ** 2).sum().sqrt()
+
+
+@dot_product.slip(FORMULA)
+def signs_lost(a, b):
+    """The signs are lost: products below 0 count as well, they lower the score."""
+    return (a * b).abs().sum()
+
+
+@dot_product.slip("the chapter's text, Shapes: a score is one number")
+def one_dimension_too_many(a, b):
+    """The number is right, but it came as [1]: the result has no dimensions, drop `keepdim`."""
+    return (a * b).sum(0, keepdim=True)
+
+
+naive_scores = Task(
+    "naive_scores",
+    points=1,
+    difficulty=1,
+    minutes=5,
+    hints=(
+        "Entry (i, j) is the dot product of token i and token j. A product of matrices is a table "
+        "of just such numbers: rows of the left with columns of the right.",
+        "So the tokens have to stand as rows on the left and as columns on the right. Turn only "
+        "the last two dimensions, whatever stands in front of them.",
+        "[*batch, n, d] times [*batch, d, n] gives [*batch, n, n]: `transpose(-2, -1)` or `.mT`, "
+        "then `@`.",
+    ),
+)
+
+
+def _turned(tensor):
+    return tensor.transpose(-1, -2)
+
+
+@naive_scores.slip(NAIVE)
+def without_transpose(tokens):
+    """Tokens times tokens without a transpose: rows meet rows only if the second is turned."""
+    return tokens @ tokens
+
+
+@naive_scores.slip(NAIVE)
+def features_with_features(tokens):
+    """You scored features against features, [d, d]: the transpose is on the wrong side."""
+    return _turned(tokens) @ tokens
+
+
+@naive_scores.slip(BATCH)
+def turns_the_batch_too(tokens):
+    """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
+    return tokens @ tokens.permute(*reversed(range(tokens.dim())))
+
+
+@naive_scores.slip(BATCH)
+def sequences_meet(tokens):
+    """Sequences of a batch meet here: each is to be scored against itself only."""
+    flat = tokens.reshape(-1, tokens.shape[-1])
+    return flat @ flat.mT
+
+
+@naive_scores.slip('document 001, "The Matrix Math": the dot product and the cosine')
+def cosines(tokens):
+    """These are cosines, your diagonal is all 1: the tokens keep their lengths."""
+    unit = tokens / tokens.norm(dim=-1, keepdim=True)
+    return unit @ _turned(unit)
+
+
+@naive_scores.slip("chapter 2: scaling has its own exercise")
+def naive_scaled(tokens):
+    """You divided by the square root of d: naive scores are not scaled yet, see chapter 2."""
+    return tokens @ _turned(tokens) / tokens.shape[-1] ** 0.5
+
+
+@naive_scores.slip("chapter 4: softmax has its own exercise")
+def naive_softmaxed(tokens):
+    """These are weights, each row sums to 1: stop at the scores, softmax is chapter 4."""
+    return torch.softmax(tokens @ _turned(tokens), -1)
+
+
+@naive_scores.slip(NAIVE)
+def mixed_already(tokens):
+    """You went on and mixed the tokens, [n, d]: the scores alone are asked for, [n, n]."""
+    return tokens @ _turned(tokens) @ tokens
+
+
+@naive_scores.slip(FORMULA)
+def diagonal_only(tokens):
+    """Each token was scored against itself only: every pair (i, j) has its own score."""
+    return (tokens * tokens).sum(-1)
+
+
+@naive_scores.slip(FORMULA)
+def squared_entries(tokens):
+    """`*` multiplies entry by entry and adds nothing up: a product of matrices is `@`."""
+    return tokens * tokens
+
+
+@naive_scores.slip("the chapter's text, The question")
+def not_with_itself(tokens):
+    """Your diagonal is 0: a token is scored against itself, too."""
+    scores = tokens @ _turned(tokens)
+    return scores * (1 - torch.eye(scores.shape[-1], dtype=scores.dtype, device=scores.device))
+
+
+@naive_scores.slip("chapter 3: masking has its own exercise")
+def only_backwards(tokens):
+    """One triangle of your scores is empty: nothing is masked here, every token scores every."""
+    return torch.tril(tokens @ _turned(tokens))
+
+
+@naive_scores.slip(FORMULA)
+def mean_over_features(tokens):
+    """You took the mean over the features: a dot product is a sum, not divided by d."""
+    return tokens @ _turned(tokens) / tokens.shape[-1]
+
+
+@naive_scores.slip("the chapter's text, Shapes: [*batch, n, n]")
+def naive_squeezed(tokens):
+    """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
+    return (tokens @ _turned(tokens)).squeeze()
+
+
+@naive_scores.slip(FORMULA)
+def naive_distances(tokens):
+    """These are distances, 0 on the diagonal: a score is a dot product, large for a match."""
+    apart = tokens[..., :, None, :] - tokens[..., None, :, :]
+    return (apart**2).sum(-1).clamp_min(1e-12).sqrt()
+
+
+project_rows = Task(
+    "project_rows",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    hints=(
+        "A projection is a product of matrices. Which of the sizes of `x` and `weight` are equal? "
+        "Those two meet inside and vanish.",
+        "Here the tokens are rows and the weight is [d_in, d_out]: the product goes through as it "
+        "stands. Check the sizes first; the bias comes last, and only if there is one.",
+        "[*batch, n, d_in] `@` [d_in, d_out] gives [*batch, n, d_out]. A bias [d_out] then lines "
+        "up with the last dimension by itself; a wrong length of 1 would, too: refuse it first.",
+    ),
+)
+
+project_linear = Task(
+    "project_linear",
+    points=2,
+    difficulty=2,
+    minutes=5,
+    hints=(
+        "nn.Linear stores its weight as [d_out, d_in]: one row for each number that comes out.",
+        "Turn the weight so that its d_in meets that of the tokens. The rest you have built in "
+        "`project_rows`.",
+        "`weight.T` is [d_in, d_out]. x [*batch, n, d_in] comes from the left, and the bias "
+        "[d_out] lies along the last dimension.",
+    ),
+)
+
+project_columns = Task(
+    "project_columns",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    hints=(
+        "Tokens stand upright, so the weight comes from the left, and the d_in of both meet "
+        "inside.",
+        "After the product a token is still a column, d_out high. Every column gets the whole "
+        "bias: think about the direction in which it has to lie, and what torch does by itself.",
+        "[d_out, d_in] `@` [*batch, d_in, n] gives [*batch, d_out, n]. torch lines a bias [d_out] "
+        "up with n: give it the shape [d_out, 1]. Or turn, project rows, and turn back.",
+    ),
+)
+
+
+def _plus(out, bias):
+    return out if bias is None else out + bias
+
+
+def _upright(bias):
+    return None if bias is None else bias[:, None]
+
+
+@project_rows.slip(TRANSPOSE)
+def rows_weight_transposed(x, weight, bias=None):
+    """You transposed the weight: here it is [d_in, d_out] and fits as it is."""
+    return _plus(x @ weight.T, bias)
+
+
+@project_rows.slip(SHAPES)
+def rows_weight_first(x, weight, bias=None):
+    """You wrote weight times tokens: with tokens as rows they come first."""
+    return _plus(weight @ x, bias)
+
+
+@project_rows.slip(SHAPES)
+def rows_left_upright(x, weight, bias=None):
+    """Your tokens came back as columns: W^T X^T is right, but has to be turned again."""
+    return _turned(_plus(x @ weight, bias))
+
+
+@project_rows.slip(AFFINE)
+def rows_bias_forgotten(x, weight, bias=None):
+    """The bias is not used: add it after the product."""
+    return x @ weight
+
+
+@project_rows.slip(AFFINE)
+def rows_bias_subtracted(x, weight, bias=None):
+    """You took the bias off: it is added."""
+    return _plus(x @ weight, None if bias is None else -bias)
+
+
+@project_rows.slip(FORMULA)
+def rows_bias_before_product(x, weight, bias=None):
+    """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
+    return _plus(x, bias) @ weight
+
+
+@project_rows.slip(SHAPES)
+def rows_bias_along_tokens(x, weight, bias=None):
+    """Your bias runs along the tokens: every token, every row, gets the whole bias."""
+    return _plus(x @ weight, _upright(bias))
+
+
+@project_rows.slip(SHAPES)
+def rows_bias_for_first_token(x, weight, bias=None):
+    """Only the first token got the bias: every token gets it."""
+    out = x @ weight
+    if bias is None:
+        return out
+    return torch.cat([out[..., :1, :] + bias, out[..., 1:, :]], -2)
+
+
+@project_rows.slip(SHAPES)
+def rows_bias_added_up(x, weight, bias=None):
+    """You added the sum of the bias to everything: each new feature has its own number of it."""
+    return _plus(x @ weight, None if bias is None else bias.sum())
+
+
+@project_rows.slip(FORMULA)
+def rows_bias_as_a_factor(x, weight, bias=None):
+    """You multiplied by the bias: it is added."""
+    return x @ weight if bias is None else x @ weight * bias
+
+
+@project_rows.slip(FORMULA)
+def rows_entry_by_entry(x, weight, bias=None):
+    """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
+    return _plus(x * weight, bias)
+
+
+@project_rows.slip(FORMULA)
+def rows_below_zero_cut(x, weight, bias=None):
+    """Numbers below 0 are cut off: a projection ends without an activation, relu is too much."""
+    return torch.relu(_plus(x @ weight, bias))
+
+
+@project_rows.slip("chapter 2: only scores are scaled")
+def rows_scaled(x, weight, bias=None):
+    """You divided by the square root of d_in: scaling is for the scores, in chapter 2."""
+    return _plus(x @ weight / x.shape[-1] ** 0.5, bias)
+
+
+@project_rows.slip(BATCH)
+def rows_of_matrices_only(x, weight, bias=None):
+    """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
+    return _plus(torch.mm(x, weight), bias)
+
+
+@project_rows.slip("the chapter's text, Shapes: [*batch, n, d_out]")
+def rows_squeezed(x, weight, bias=None):
+    """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
+    return _plus(x @ weight, bias).squeeze()
+
+
+@project_linear.slip(TRANSPOSE)
+def linear_not_transposed(x, weight, bias=None):
+    """The transpose is missing: nn.Linear stores [d_out, d_in], and the tokens need d_in first."""
+    return _plus(x @ weight, bias)
+
+
+@project_linear.slip(SHAPES)
+def linear_weight_first(x, weight, bias=None):
+    """You wrote weight times tokens: with tokens as rows they come first, and W is turned."""
+    return _plus(weight @ x, bias)
+
+
+@project_linear.slip(SHAPES)
+def linear_left_upright(x, weight, bias=None):
+    """Your tokens came back as columns: W X^T is right, but has to be turned again."""
+    return _turned(_plus(x @ weight.T, bias))
+
+
+@project_linear.slip(SHAPES)
+def linear_turns_all_around(x, weight, bias=None):
+    """You turned the result too: (W x)^T is already x^T W^T, one transpose is enough."""
+    return _plus(_turned(x) @ weight.T, bias)
+
+
+@project_linear.slip(AFFINE)
+def linear_bias_forgotten(x, weight, bias=None):
+    """The bias is not used: add it after the product."""
+    return x @ weight.T
+
+
+@project_linear.slip(AFFINE)
+def linear_bias_subtracted(x, weight, bias=None):
+    """You took the bias off: it is added."""
+    return _plus(x @ weight.T, None if bias is None else -bias)
+
+
+@project_linear.slip(FORMULA)
+def linear_bias_before_product(x, weight, bias=None):
+    """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
+    return _plus(x, bias) @ weight.T
+
+
+@project_linear.slip(SHAPES)
+def linear_bias_along_tokens(x, weight, bias=None):
+    """Your bias runs along the tokens: every token, every row, gets the whole bias."""
+    return _plus(x @ weight.T, _upright(bias))
+
+
+@project_linear.slip(SHAPES)
+def linear_bias_for_first_token(x, weight, bias=None):
+    """Only the first token got the bias: every token gets it."""
+    return rows_bias_for_first_token(x, weight.T, bias)
+
+
+@project_linear.slip(SHAPES)
+def linear_bias_added_up(x, weight, bias=None):
+    """You added the sum of the bias to everything: each new feature has its own number of it."""
+    return rows_bias_added_up(x, weight.T, bias)
+
+
+@project_linear.slip(FORMULA)
+def linear_entry_by_entry(x, weight, bias=None):
+    """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
+    return _plus(x * weight, bias)
+
+
+@project_linear.slip(FORMULA)
+def linear_below_zero_cut(x, weight, bias=None):
+    """Numbers below 0 are cut off: a projection ends without an activation, relu is too much."""
+    return torch.relu(_plus(x @ weight.T, bias))
+
+
+@project_linear.slip(BATCH)
+def linear_of_matrices_only(x, weight, bias=None):
+    """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
+    return _plus(torch.mm(x, weight.T), bias)
+
+
+@project_linear.slip("the chapter's text, Shapes: [*batch, n, d_out]")
+def linear_squeezed(x, weight, bias=None):
+    """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
+    return _plus(x @ weight.T, bias).squeeze()
+
+
+@project_columns.slip(UPRIGHT)
+def columns_bias_along_tokens(x, weight, bias=None):
+    """Your bias lies along the tokens: every column gets all of it, so it stands, [d_out, 1]."""
+    return _plus(weight @ x, bias)
+
+
+@project_columns.slip(SHAPES)
+def columns_as_rows(x, weight, bias=None):
+    """You took the rows of `x` for tokens, x W^T + b: here every column is a token, W x + b."""
+    return _plus(x @ weight.T, bias)
+
+
+@project_columns.slip(SHAPES)
+def columns_tokens_first(x, weight, bias=None):
+    """You wrote tokens times weight: with tokens as columns the weight comes from the left."""
+    return _plus(x @ weight, _upright(bias))
+
+
+@project_columns.slip(SHAPES)
+def columns_weight_transposed(x, weight, bias=None):
+    """You transposed the weight: [d_out, d_in] times [d_in, n] fits as it is."""
+    return _plus(weight.T @ x, _upright(bias))
+
+
+@project_columns.slip(SHAPES)
+def columns_come_back_as_rows(x, weight, bias=None):
+    """Your tokens came back as rows, [n, d_out]: turn them again, they leave as columns."""
+    return _plus(_turned(x) @ weight.T, bias)
+
+
+@project_columns.slip(AFFINE)
+def columns_bias_forgotten(x, weight, bias=None):
+    """The bias is not used: add it after the product."""
+    return weight @ x
+
+
+@project_columns.slip(AFFINE)
+def columns_bias_subtracted(x, weight, bias=None):
+    """You took the bias off: it is added."""
+    return _plus(weight @ x, None if bias is None else -bias[:, None])
+
+
+@project_columns.slip(UPRIGHT)
+def columns_bias_before_product(x, weight, bias=None):
+    """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
+    return weight @ _plus(x, _upright(bias))
+
+
+@project_columns.slip(UPRIGHT)
+def columns_bias_added_up(x, weight, bias=None):
+    """You added the sum of the bias to everything: b 1^T is no number, it is b once a column."""
+    return _plus(weight @ x, None if bias is None else bias.sum())
+
+
+@project_columns.slip(UPRIGHT)
+def columns_bias_for_first_token(x, weight, bias=None):
+    """Only the first column got the bias: every token gets it."""
+    return _turned(rows_bias_for_first_token(_turned(x), weight.T, bias))
+
+
+@project_columns.slip(UPRIGHT)
+def columns_plus_ones(x, weight, bias=None):
+    """You added 1 where the bias belongs: the row of ones only repeats b for each column."""
+    return weight @ x if bias is None else weight @ x + 1 + 0 * bias[:, None]
+
+
+@project_columns.slip(FORMULA)
+def columns_entry_by_entry(x, weight, bias=None):
+    """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
+    return _plus(weight * x, _upright(bias))
+
+
+@project_columns.slip(BATCH)
+def columns_of_matrices_only(x, weight, bias=None):
+    """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
+    return _plus(torch.mm(weight, x), _upright(bias))
+
+
+@project_columns.slip(BATCH)
+def columns_turn_the_batch_too(x, weight, bias=None):
+    """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
+    upside = x.permute(*reversed(range(x.dim())))
+    out = _plus(upside @ weight.T, bias)
+    return out.permute(*reversed(range(out.dim())))
+
+
+@project_columns.slip("the chapter's text, Shapes: [*batch, d_out, n]")
+def columns_squeezed(x, weight, bias=None):
+    """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
+    return _plus(weight @ x, _upright(bias)).squeeze()
+
+
+dot_product_scores = Task(
+    "dot_product_scores",
+    points=2,
+    difficulty=2,
+    minutes=10,
+    hints=(
+        "One row for each query, one column for each key: entry (i, j) is query i . key j.",
+        "Queries stand as rows on the left, keys as columns on the right. Compare widths and "
+        "batches before: torch would stretch a batch of one in silence.",
+        "[*batch, q, d_k] `@` [*batch, d_k, k] gives [*batch, q, k]; turn the last two dimensions "
+        "of `key`. `shape[:-2]` is the batch, `shape[-1]` the width.",
+    ),
+)
+
+
+@dot_product_scores.slip(KEYS_AND_QUERIES)
+def keys_not_turned(query, key):
+    """The transpose is missing: queries are rows, so the keys have to stand as columns."""
+    return query @ key
+
+
+@dot_product_scores.slip("the chapter's text, Shapes: one row for each query")
+def keys_before_queries(query, key):
+    """This is K Q^T, keys before queries: each row must belong to one query."""
+    return key @ _turned(query)
+
+
+@dot_product_scores.slip(SHAPES)
+def widths_with_widths(query, key):
+    """You turned the queries, not the keys: features meet features, that is Q^T K."""
+    return _turned(query) @ key
+
+
+@dot_product_scores.slip(KEYS_AND_QUERIES)
+def queries_with_queries(query, key):
+    """You scored the queries against themselves: the keys are not used."""
+    return query @ _turned(query)
+
+
+@dot_product_scores.slip(KEYS_AND_QUERIES)
+def keys_with_keys(query, key):
+    """You scored the keys against themselves: the queries are not used."""
+    return key @ _turned(key)
+
+
+@dot_product_scores.slip(BATCH)
+def turns_the_batch_of_keys_too(query, key):
+    """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
+    return query @ key.permute(*reversed(range(key.dim())))
+
+
+@dot_product_scores.slip(BATCH)
+def batches_meet(query, key):
+    """Sequences of a batch meet here: each has its own queries and its own keys."""
+    return query.reshape(-1, query.shape[-1]) @ key.reshape(-1, key.shape[-1]).mT
+
+
+@dot_product_scores.slip(FORMULA)
+def only_equal_places(query, key):
+    """Query i met only key i: every query is scored against every key."""
+    return (query * key).sum(-1)
+
+
+@dot_product_scores.slip(FORMULA)
+def queries_times_keys(query, key):
+    """`*` multiplies entry by entry and adds nothing up: a product of matrices is `@`."""
+    return query * key
+
+
+@dot_product_scores.slip("chapter 2: scaling has its own exercise")
+def scores_scaled_already(query, key):
+    """You divided by the square root of d_k: that is chapter 2, these scores are raw."""
+    return query @ _turned(key) / key.shape[-1] ** 0.5
+
+
+@dot_product_scores.slip(FORMULA)
+def mean_of_the_products(query, key):
+    """You divided by d_k, or took a mean: a score is the sum of the products."""
+    return query @ _turned(key) / key.shape[-1]
+
+
+@dot_product_scores.slip("chapter 4: softmax has its own exercise")
+def scores_softmaxed(query, key):
+    """These are weights, each row sums to 1: stop at the scores, softmax is chapter 4."""
+    return torch.softmax(query @ _turned(key), -1)
+
+
+@dot_product_scores.slip('document 001, "The Matrix Math": the dot product and the cosine')
+def scores_as_cosines(query, key):
+    """These are cosines, all between -1 and 1: queries and keys keep their lengths."""
+    query, key = (t / t.norm(dim=-1, keepdim=True) for t in (query, key))
+    return query @ _turned(key)
+
+
+@dot_product_scores.slip("chapter 3: masking has its own exercise")
+def scores_only_backwards(query, key):
+    """Scores of later keys are 0 in yours: nothing is masked here."""
+    return torch.tril(query @ _turned(key))
+
+
+@dot_product_scores.slip("the chapter's text, Shapes: [*batch, q, k]")
+def scores_squeezed(query, key):
+    """`squeeze` took away dimensions of size 1 that belong to the batch, a query or a key."""
+    return (query @ _turned(key)).squeeze()
+
+
+@dot_product_scores.slip(FORMULA)
+def scores_as_distances(query, key):
+    """These are distances: small where a key fits. A score is a dot product, large there."""
+    apart = query[..., :, None, :] - key[..., None, :, :]
+    return (apart**2).sum(-1).clamp_min(1e-12).sqrt()

@@ -1,0 +1,1057 @@
+"""The coach of chapter 6."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.nn.functional import linear
+
+from grader.coach import Task
+
+FOLD = "the chapter's text, Shapes: a head owns columns, never tokens"
+BY_HAND = "the chapter's text, By hand: the shortcut that gives the right shape"
+BLOCKS = 'document 000, "Implementation Details": each part of an embedding belongs to one head'
+UNFOLD = 'document 000, "Implementation Details": what a row holds when unfolded'
+MASK = "the chapter's text, Shapes: a mask knows nothing of heads"
+FORMULA = "the chapter's text, The formula"
+SCALE = "the chapter's text, Where the documents are loose: the width of one head's keys"
+ROLES = 'document 000, "Query, Key and Value Vectors in Self-Attention": the three roles'
+CROSS = 'document 000, "Attention Vs. Self-Attention": looking at another sequence'
+OUTPUT = 'document 004, "Apply output projection"'
+ANY_BATCH = "CURRICULUM, the conventions: *batch is any number of leading dimensions"
+BLIND = "CURRICULUM, ex04: a query that may look at nothing gets zeros"
+SUBMODULES = "the docstring of MultiHeadAttention: the submodules"
+
+# Right, and what the slips are made of
+
+
+def _split(x, n_heads):
+    if x.ndim < 2 or n_heads < 1 or x.shape[-1] % n_heads:
+        raise ValueError(f"{n_heads} heads do not divide {tuple(x.shape)}")
+    return _fold(x, n_heads).transpose(-3, -2)
+
+
+def _fold(x, n_heads):
+    return x.unflatten(-1, (n_heads, x.shape[-1] // n_heads))
+
+
+def _merge(x):
+    if x.ndim < 3:
+        raise ValueError(f"{tuple(x.shape)} has no heads")
+    return x.transpose(-3, -2).flatten(-2)
+
+
+def _cut(x, n_heads):
+    return x.reshape(*x.shape[:-2], n_heads, x.shape[-2], x.shape[-1] // n_heads)
+
+
+def _join_cut(x):
+    return x.reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1])
+
+
+def _interleave(x, n_heads):
+    return x.unflatten(-1, (x.shape[-1] // n_heads, n_heads)).movedim(-1, -3)
+
+
+def _deal_out(x):
+    return x.movedim(-3, -1).flatten(-2)
+
+
+def _of_width(x, n_heads):
+    return x.unflatten(-1, (x.shape[-1] // n_heads, n_heads)).transpose(-3, -2)
+
+
+def _softmax(scores, dim=-1):
+    peak = scores.amax(dim, keepdim=True)
+    powers = torch.exp(scores - peak.masked_fill(peak == -torch.inf, 0))
+    total = powers.sum(dim, keepdim=True)
+    return powers / total.masked_fill(total == 0, 1)
+
+
+def _attend(query, key, value, mask=None, *, width=None, fill=-torch.inf, softmax=_softmax):
+    scores = query @ key.transpose(-1, -2) / (width or query.shape[-1]) ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, fill)
+    return softmax(scores) @ value
+
+
+def _for_all_heads(mask, shape):
+    return mask.expand(shape).unsqueeze(-3)
+
+
+def _check(query, key, value, n_heads, mask):
+    shapes = f"{tuple(query.shape)}, {tuple(key.shape)} and {tuple(value.shape)}"
+    if len({(*x.shape[:-2], x.shape[-1]) for x in (query, key, value)}) > 1:
+        raise ValueError(f"{shapes} do not fit together")
+    if key.shape[-2] != value.shape[-2] or n_heads < 1 or query.shape[-1] % n_heads:
+        raise ValueError(f"{shapes} and {n_heads} heads do not fit together")
+    shape = (*query.shape[:-1], key.shape[-2])
+    if mask is not None and torch.broadcast_shapes(mask.shape, shape) != shape:
+        raise ValueError(f"mask {tuple(mask.shape)} does not broadcast to {shape}")
+    return shape
+
+
+def _multi(
+    query, key, value, n_heads, mask=None,
+    *, split=_split, merge=_merge, attend=_attend, place=_for_all_heads,
+):  # fmt: skip
+    try:
+        shape = _check(query, key, value, n_heads, mask)
+    except RuntimeError as problem:
+        raise ValueError(f"{tuple(mask.shape)}, {query.shape}, {key.shape}") from problem
+    parts = [split(x, n_heads) for x in (query, key, value)]
+    return merge(attend(*parts, None if mask is None else place(mask, shape)))
+
+
+split_heads = Task(
+    "split_heads",
+    points=3,
+    difficulty=3,
+    minutes=10,
+    hints=(
+        "A head owns columns: a block of neighbouring features of every token. No token is left "
+        "out of any head.",
+        "Cut the last dimension in two, first which head, then which of its features. Only then "
+        "does the heads' dimension walk past the tokens.",
+        "[*batch, n, d_model] becomes [*batch, n, n_heads, d_head] with reshape or unflatten; then "
+        "a transpose of dims -3 and -2.",
+    ),
+)
+
+
+@split_heads.slip(BY_HAND)
+def cut_without_transpose(x, n_heads):
+    """Your "heads" are tokens cut in pieces: reshape went straight to [n_heads, n, d_head]. Go
+    to [n, n_heads, d_head] first, then swap heads and tokens."""
+    return _cut(x, n_heads)
+
+
+@split_heads.slip(FOLD)
+def transpose_forgotten(x, n_heads):
+    """The features are folded right, but the tokens still stand before the heads: swap the two
+    dimensions, [n, n_heads, d_head] to [n_heads, n, d_head]."""
+    return _fold(x, n_heads)
+
+
+@split_heads.slip(BLOCKS)
+def interleaved_features(x, n_heads):
+    """Each head got every n_heads-th feature: a head owns neighbouring ones. Fold the features
+    into (n_heads, d_head), in this order."""
+    return _interleave(x, n_heads)
+
+
+@split_heads.slip(BLOCKS)
+def number_taken_for_width(x, n_heads):
+    """You made pieces that are n_heads wide: n_heads is how many there are, their width is
+    d_model / n_heads."""
+    return _of_width(x, n_heads)
+
+
+@split_heads.slip(FOLD)
+def tokens_dealt_out(x, n_heads):
+    """You divided the tokens among the heads: every head has all of them, and a block of their
+    features."""
+    return torch.stack(x.tensor_split(n_heads, -2), -3)
+
+
+@split_heads.slip(FOLD)
+def one_head_kept(x, n_heads):
+    """You return one piece only, the first block of features: all the heads are asked for, one
+    below the other in dim -3."""
+    return x[..., : x.shape[-1] // n_heads]
+
+
+@split_heads.slip(FOLD)
+def pieces_lying_down(x, n_heads):
+    """Each piece is transposed, features before tokens: it must be [n, d_head], one token a
+    row."""
+    return _split(x, n_heads).transpose(-1, -2)
+
+
+@split_heads.slip(FOLD)
+def pieces_in_a_tuple(x, n_heads):
+    """The pieces are right, but they came as a tuple: stack them into one tensor, the heads in
+    dim -3."""
+    return x.chunk(n_heads, -1)
+
+
+@split_heads.slip(FOLD)
+def heads_put_last(x, n_heads):
+    """The heads are the last dimension: they belong before the tokens, [n_heads, n, d_head]."""
+    return _split(x, n_heads).movedim(-3, -1)
+
+
+@split_heads.slip(ANY_BATCH)
+def heads_before_batch(x, n_heads):
+    """Right for one sequence; in a batch the heads came before the batch: stack them in dim
+    -3, not in dim 0."""
+    return torch.stack(_split(x, n_heads).unbind(-3))
+
+
+@split_heads.slip(ANY_BATCH)
+def counted_from_the_front(x, n_heads):
+    """transpose(1, 2) is right for one batch dimension only: without a batch these are tokens
+    and features, or other dimensions. Count from the end: -3 and -2."""
+    return _fold(x, n_heads).transpose(1, 2)
+
+
+@split_heads.slip(ANY_BATCH)
+def counted_without_batch(x, n_heads):
+    """transpose(0, 1) is right for one sequence only: in a batch, dim 0 is the batch. Count from
+    the end: -3 and -2."""
+    return _fold(x, n_heads).transpose(0, 1)
+
+
+@split_heads.slip(ANY_BATCH)
+def one_batch_dimension_unpacked(x, n_heads):
+    """`batch, n, d_model = x.shape` wants exactly three dimensions, and there may be none, one or
+    several in front: write `*batch, n, d_model = x.shape`."""
+    _batch, _n, _d_model = x.shape
+    return _split(x, n_heads)
+
+
+merge_heads = Task(
+    "merge_heads",
+    points=3,
+    difficulty=3,
+    minutes=10,
+    hints=(
+        "It is split_heads played backwards: the same two steps, in the other order.",
+        "First the heads' dimension walks back behind the tokens, so that all pieces of a token "
+        "stand side by side. Then two dimensions become one.",
+        "A transpose of dims -3 and -2 gives [*batch, n, n_heads, d_head]; then flatten the last "
+        "two. After a transpose the memory is not in order: `reshape` or `flatten`, not `view`.",
+    ),
+)
+
+
+@merge_heads.slip(BY_HAND)
+def joined_without_transpose(x):
+    """Your rows mix several tokens: reshape ran over [n_heads, n, d_head] as it lies. Swap heads
+    and tokens first, so that the pieces of one token lie side by side."""
+    return _join_cut(x)
+
+
+@merge_heads.slip(UNFOLD)
+def dealt_out_in_turn(x):
+    """The features alternate between the heads: a row holds all of head 0's, then all of head
+    1's. Flatten [n, n_heads, d_head], in this order."""
+    return _deal_out(x)
+
+
+@merge_heads.slip(UNFOLD)
+def wrong_pair_swapped(x):
+    """You swapped tokens and features (dims -2 and -1) before the reshape: it is heads and tokens
+    that change places, dims -3 and -2."""
+    return _join_cut(x.transpose(-1, -2).reshape(x.shape))
+
+
+@merge_heads.slip(UNFOLD)
+def tokens_and_features_swapped(x):
+    """You swapped dims -2 and -1 and joined the last two: it is heads and tokens that change
+    places, dims -3 and -2."""
+    return x.transpose(-1, -2).flatten(-2)
+
+
+@merge_heads.slip(UNFOLD)
+def mean_of_heads(x):
+    """You took the mean over the heads: every piece is kept, they stand side by side."""
+    return x.mean(-3)
+
+
+@merge_heads.slip(UNFOLD)
+def sum_of_heads(x):
+    """You added the heads up: every piece is kept, they stand side by side."""
+    return x.sum(-3)
+
+
+@merge_heads.slip(UNFOLD)
+def below_one_another(x):
+    """The heads stand below one another, n_heads * n rows: they belong side by side, one row for
+    each token."""
+    return x.flatten(-3, -2)
+
+
+@merge_heads.slip(UNFOLD)
+def still_folded(x):
+    """Heads and tokens are swapped back, but the last two dimensions are still two: flatten them
+    into one."""
+    return x.transpose(-3, -2)
+
+
+@merge_heads.slip(UNFOLD)
+def features_before_tokens(x):
+    """This is [d_model, n]: tokens are rows, so it is [n, d_model]."""
+    return x.transpose(-1, -2).flatten(-3, -2)
+
+
+@merge_heads.slip(UNFOLD)
+def only_the_first_head(x):
+    """Only head 0 is left: the pieces of all heads stand side by side in the answer."""
+    return x[..., 0, :, :]
+
+
+@merge_heads.slip(ANY_BATCH)
+def tokens_counted_from_the_front(x):
+    """transpose(1, 2) is right for one batch dimension only: without a batch these are tokens
+    and features, or other dimensions. Count from the end: -3 and -2."""
+    return x.transpose(1, 2).flatten(-2)
+
+
+@merge_heads.slip(ANY_BATCH)
+def tokens_counted_without_batch(x):
+    """transpose(0, 1) is right for one sequence only: in a batch, dim 0 is the batch. Count from
+    the end: -3 and -2."""
+    return x.transpose(0, 1).flatten(-2)
+
+
+@merge_heads.slip(ANY_BATCH)
+def sequences_side_by_side(x):
+    """Right for one sequence; in a batch you put sequences side by side: `for piece in x` and
+    `list(x)` run over dim 0. The heads are dim -3: x.unbind(-3)."""
+    return torch.cat(list(x), -1)
+
+
+@merge_heads.slip(ANY_BATCH)
+def four_dimensions_unpacked(x):
+    """`batch, n_heads, n, d_head = x.shape` wants exactly four dimensions, and there may be none,
+    one or several before the heads: write `*batch, n_heads, n, d_head = x.shape`."""
+    _batch, _n_heads, _n, _d_head = x.shape
+    return _merge(x)
+
+
+multi_head = Task(
+    "multi_head",
+    points=4,
+    difficulty=3,
+    minutes=10,
+    hints=(
+        "Once split, the heads are one more batch dimension: `attention` never notices that they "
+        "are heads. What does notice is the mask, which has no such dimension.",
+        "Split all three, run one attention on them, merge. Before that, check the sizes, and give "
+        "the mask a dimension of size 1 where the heads stand, so that it serves them all.",
+        "`split_heads` gives [*batch, n_heads, q, d_head]; the scores are [*batch, n_heads, q, k]. "
+        "`mask.expand(*batch, q, k)` and then `unsqueeze(-3)` is [*batch, 1, q, k].",
+    ),
+)
+
+
+@multi_head.slip(FORMULA)
+def one_head_only(query, key, value, n_heads, mask=None):
+    """This is a single attention over all features: n_heads changes nothing. Split first."""
+    return _multi(query, key, value, 1, mask)
+
+
+@multi_head.slip(SCALE)
+def scaled_by_d_model(query, key, value, n_heads, mask=None):
+    """You scaled by the square root of d_model: inside a head, vectors are d_head = d_model /
+    n_heads wide."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, width=query.shape[-1])
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(SCALE)
+def scale_missing(query, key, value, n_heads, mask=None):
+    """The scale is missing: divide each head's scores by the square root of d_head."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, width=1)
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(SCALE)
+def scaled_twice(query, key, value, n_heads, mask=None):
+    """You scaled twice, or by d_head: divide once, by the square root of d_head. Your `attention`
+    does that already."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, width=q.shape[-1] ** 2)
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(SCALE)
+def scaled_by_n_heads(query, key, value, n_heads, mask=None):
+    """You scaled by the square root of n_heads: it is the width of a head, d_head, not how many
+    there are."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, width=n_heads)
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(BY_HAND)
+def cut_and_joined_without_transpose(query, key, value, n_heads, mask=None):
+    """Your "heads" are tokens cut in pieces: reshape went straight to [n_heads, n, d_head], and
+    straight back. Use split_heads and merge_heads."""
+    return _multi(query, key, value, n_heads, mask, split=_cut, merge=_join_cut)
+
+
+@multi_head.slip(BY_HAND)
+def cut_but_merged(query, key, value, n_heads, mask=None):
+    """Your "heads" are tokens cut in pieces: reshape went straight to [n_heads, n, d_head], with
+    no transpose. Use split_heads."""
+    return _multi(query, key, value, n_heads, mask, split=_cut)
+
+
+@multi_head.slip(UNFOLD)
+def joined_by_reshape(query, key, value, n_heads, mask=None):
+    """The heads are right, but your rows mix several tokens: swap heads and tokens back before
+    the reshape, or use merge_heads."""
+    return _multi(query, key, value, n_heads, mask, merge=_join_cut)
+
+
+def _across(query, key, value, n_heads, mask):
+    parts = [_fold(x, n_heads) for x in (query, key, value)]
+    return _attend(*parts, None if mask is None else mask.unsqueeze(-3)).flatten(-2)
+
+
+@multi_head.slip(FOLD)
+def heads_attend_to_each_other(query, key, value, n_heads, mask=None):
+    """Within each token, heads attend to heads: the tokens stand before the heads, and attention
+    takes the last two dimensions. Swap dims -3 and -2 first."""
+    return _across(query, key, value, n_heads, mask)
+
+
+@multi_head.slip(BLOCKS)
+def features_interleaved(query, key, value, n_heads, mask=None):
+    """Each head got every n_heads-th feature: a head owns a block of neighbouring ones."""
+    return _multi(query, key, value, n_heads, mask, split=_interleave, merge=_deal_out)
+
+
+@multi_head.slip(BLOCKS)
+def n_heads_taken_for_width(query, key, value, n_heads, mask=None):
+    """Your heads are n_heads wide: n_heads is how many there are, and d_model / n_heads their
+    width."""
+    return _multi(query, key, value, n_heads, mask, split=_of_width)
+
+
+@multi_head.slip(UNFOLD)
+def not_merged(query, key, value, n_heads, mask=None):
+    """The heads are right, but still apart: merge them into one row for each token."""
+    return _multi(query, key, value, n_heads, mask, merge=lambda x: x)
+
+
+@multi_head.slip(UNFOLD)
+def averaged(query, key, value, n_heads, mask=None):
+    """You took the mean over the heads: their answers stand side by side."""
+    return _multi(query, key, value, n_heads, mask, merge=lambda x: x.mean(-3))
+
+
+@multi_head.slip(ROLES)
+def key_and_value_swapped(query, key, value, n_heads, mask=None):
+    """Keys and values have changed places: compare queries with keys, mix values."""
+    return _multi(query, value, key, n_heads, mask)
+
+
+@multi_head.slip(ROLES)
+def query_and_key_swapped(query, key, value, n_heads, mask=None):
+    """Queries and keys have changed places: each row of scores must belong to one query."""
+
+    def attend(q, k, v, mask):
+        return _attend(k, q, v, mask)
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(ROLES)
+def keys_mixed(query, key, value, n_heads, mask=None):
+    """You mix the keys: what is mixed are the values."""
+    return _multi(query, key, key, n_heads, mask)
+
+
+@multi_head.slip('document 000, "Self-Attention Mechanism": weights over the keys sum to 1')
+def over_the_queries(query, key, value, n_heads, mask=None):
+    """The softmax ran over the queries (dim -2): the weights of one query must sum to 1."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, softmax=lambda scores: _softmax(scores, -2))
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip("the chapter's text, Where the documents are loose: it runs over the keys")
+def over_the_heads(query, key, value, n_heads, mask=None):
+    """The softmax ran over the heads (dim -3): each head has its own, over the keys, dim -1."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, softmax=lambda scores: _softmax(scores, -3))
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip("the chapter's text, Where the documents are loose: it runs over the keys")
+def one_softmax_for_all(query, key, value, n_heads, mask=None):
+    """One softmax ran over all heads together: each head has its own, over the keys, dim -1."""
+
+    def softmax(scores):
+        joined = scores.transpose(-3, -2)
+        return _softmax(joined.flatten(-2)).reshape(joined.shape).transpose(-3, -2)
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, softmax=softmax)
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(MASK)
+def mask_ignored(query, key, value, n_heads, mask=None):
+    """The mask is ignored: hand it on to the attention of every head."""
+    return _multi(query, key, value, n_heads)
+
+
+@multi_head.slip(MASK)
+def mask_turned_round(query, key, value, n_heads, mask=None):
+    """The mask is turned round: True means may attend, you closed just those doors."""
+    return _multi(query, key, value, n_heads, mask, place=lambda m, s: ~_for_all_heads(m, s))
+
+
+@multi_head.slip(MASK)
+def batch_of_the_mask_on_heads(query, key, value, n_heads, mask=None):
+    """The mask's batch landed on the heads: head 1 got the mask of sequence 1. It needs a
+    dimension of size 1 for the heads, [*batch, 1, q, k]."""
+    parts = [_split(x, n_heads) for x in (query, key, value)]
+    return _merge(_attend(*parts, mask))
+
+
+@multi_head.slip(MASK)
+def unsqueezed_at_one(query, key, value, n_heads, mask=None):
+    """unsqueeze(1) is right for a mask [batch, q, k] only: in others it parts queries from keys,
+    and queries land on the heads. Expand to [*batch, q, k], then unsqueeze(-3)."""
+    parts = [_split(x, n_heads) for x in (query, key, value)]
+    return _merge(_attend(*parts, None if mask is None else mask.unsqueeze(1)))
+
+
+@multi_head.slip(MASK)
+def mask_of_keys_fails(query, key, value, n_heads, mask=None):
+    """A mask of the keys alone, [k], has no place for unsqueeze(-3) or [..., None, :, :]: expand
+    it to [*batch, q, k] first."""
+    return _multi(query, key, value, n_heads, mask, place=lambda m, _: m.unsqueeze(-3))
+
+
+@multi_head.slip(MASK)
+def mask_repeated_out_of_step(query, key, value, n_heads, mask=None):
+    """The mask was repeated in another order than the heads: `repeat` counts 0 1 0 1, heads folded
+    into the batch count 0 0 1 1. Give it a dimension of size 1 instead, [*batch, 1, q, k]."""
+
+    def place(mask, shape):
+        tables = mask.expand(shape).reshape(-1, *shape[-2:]).repeat(n_heads, 1, 1)
+        return tables.reshape(*shape[:-2], n_heads, *shape[-2:])
+
+    return _multi(query, key, value, n_heads, mask, place=place)
+
+
+@multi_head.slip(MASK)
+def first_head_masked(query, key, value, n_heads, mask=None):
+    """Only head 0 keeps to the mask: it serves every head alike."""
+
+    def place(mask, shape):
+        rest = torch.ones(
+            *shape[:-2], n_heads - 1, *shape[-2:], dtype=torch.bool, device=mask.device
+        )
+        return torch.cat([_for_all_heads(mask, shape), rest], -3)
+
+    return _multi(query, key, value, n_heads, mask, place=place)
+
+
+@multi_head.slip(MASK)
+def mask_after_the_softmax(query, key, value, n_heads, mask=None):
+    """Masked after the softmax: the weights of the closed keys are lost, the rest sum to less
+    than 1. Close the doors in the scores."""
+
+    def attend(q, k, v, mask):
+        closed = 1 if mask is None else mask
+        return _attend(q, k, v, softmax=lambda scores: _softmax(scores) * closed)
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(BLIND)
+def nan_for_a_blind_query(query, key, value, n_heads, mask=None):
+    """A query that may look at nothing gives NaN: torch.softmax divides 0 by 0 there. Your own
+    softmax of chapter 4 gives zeros."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, softmax=lambda scores: torch.softmax(scores, -1))
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(BLIND)
+def everything_for_a_blind_query(query, key, value, n_heads, mask=None):
+    """Closed with a large negative number: a query that may look at nothing then sees all. Close
+    with minus infinity."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, fill=-3e4)
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(ANY_BATCH)
+def three_dimensions_unpacked(query, key, value, n_heads, mask=None):
+    """`batch, q, d_model = query.shape` wants exactly three dimensions, and there may be none, one
+    or several in front: write `*batch, q, d_model = query.shape`."""
+    _batch, _n, _d_model = query.shape
+    return _multi(query, key, value, n_heads, mask)
+
+
+MultiHeadAttention = Task(
+    "MultiHeadAttention",
+    points=6,
+    difficulty=4,
+    minutes=20,
+    hints=(
+        "MultiHead(Q, K, V) = Concat(heads) W_O: three projections, `multi_head`, one projection. "
+        "Queries come from x, keys and values from what is looked at.",
+        "In __init__: super().__init__() first, then refuse an n_heads that does not fit, then "
+        "four nn.Linear assigned to self. In forward: decide what is looked at, check the widths, "
+        "project, call `multi_head`, project.",
+        "Each layer is nn.Linear(d_model, d_model, bias=bias) and stands for all heads at once. "
+        "`memory = x if memory is None else memory`; the shapes are [*batch, q, d_model] and "
+        "[*batch, k, d_model], and the mask goes to `multi_head` as it is.",
+    ),
+)
+
+
+class _Layer(nn.Module):
+    """Right; each slip overrides one step."""
+
+    def __init__(self, d_model, n_heads, bias=True):
+        super().__init__()
+        if n_heads < 1 or d_model % n_heads:
+            raise ValueError(f"{n_heads} heads do not divide {d_model}")
+        self.d_model, self.n_heads = d_model, n_heads
+        self.make(d_model, bias)
+
+    def make(self, d_model, bias):
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=bias))
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_k(memory), self.w_v(memory)
+
+    def mix(self, query, key, value, mask):
+        return _multi(query, key, value, self.n_heads, mask)
+
+    def finish(self, mixed, x):
+        return self.w_o(mixed)
+
+    def forward(self, x, memory=None, mask=None):
+        memory = x if memory is None else memory
+        if {x.shape[-1], memory.shape[-1]} != {self.d_model}:
+            raise ValueError(f"{tuple(x.shape)}, {tuple(memory.shape)}: not {self.d_model} wide")
+        return self.finish(self.mix(*self.project(x, memory), mask), x)
+
+
+@MultiHeadAttention.slip(OUTPUT)
+class w_o_forgotten(_Layer):
+    """The joined heads come out as they are: the output projection w_o was never applied."""
+
+    def finish(self, mixed, x):
+        return mixed
+
+
+@MultiHeadAttention.slip(ROLES)
+class w_q_for_all(_Layer):
+    """Queries, keys and values are all made by w_q: use w_k for the keys, w_v for the values."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_q(memory), self.w_q(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class one_layer_under_several_names(_Layer):
+    """w_q, w_k and w_v are one and the same nn.Linear under three names, so each loads over the
+    other: make a new nn.Linear for each."""
+
+    def make(self, d_model, bias):
+        self.w_q = self.w_k = self.w_v = nn.Linear(d_model, d_model, bias=bias)
+        self.w_o = nn.Linear(d_model, d_model, bias=bias)
+
+
+@MultiHeadAttention.slip(ROLES)
+class w_k_for_values(_Layer):
+    """The values are made by w_k, like the keys: w_v is never used."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_k(memory), self.w_k(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class keys_and_values_swapped(_Layer):
+    """Keys and values have changed places: w_k makes what is compared with the queries, w_v what
+    is mixed."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_v(memory), self.w_k(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class queries_and_keys_swapped(_Layer):
+    """Queries and keys have changed places: w_q is applied to x, w_k to what is looked at."""
+
+    def project(self, x, memory):
+        return self.w_k(x), self.w_q(memory), self.w_v(memory)
+
+
+@MultiHeadAttention.slip(FORMULA)
+class not_projected(_Layer):
+    """The tokens go into the heads as they are: apply w_q, w_k and w_v first."""
+
+    def project(self, x, memory):
+        return x, memory, memory
+
+
+@MultiHeadAttention.slip(CROSS)
+class memory_ignored(_Layer):
+    """`memory` is ignored, the tokens look at themselves: keys and values come from memory."""
+
+    def project(self, x, memory):
+        return super().project(x, x)
+
+    def mix(self, query, key, value, mask):
+        return _multi(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(CROSS)
+class memory_asks(_Layer):
+    """The roles are turned round, memory asks and x answers: queries come from x, keys and values
+    from memory."""
+
+    def project(self, x, memory):
+        return super().project(memory, x)
+
+
+@MultiHeadAttention.slip(CROSS)
+class all_from_memory(_Layer):
+    """With a memory, x is not used at all: the queries still come from x."""
+
+    def project(self, x, memory):
+        return super().project(memory, memory)
+
+
+@MultiHeadAttention.slip(CROSS)
+class memory_only_for_keys(_Layer):
+    """Only the keys come from memory: the values come from it, too."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_k(memory), self.w_v(x)
+
+
+@MultiHeadAttention.slip(CROSS)
+class memory_only_for_values(_Layer):
+    """Only the values come from memory: the keys come from it, too."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_k(x), self.w_v(memory)
+
+
+@MultiHeadAttention.slip(CROSS)
+class memory_joined_to_x(_Layer):
+    """The tokens look at memory and at themselves: with a memory they look at memory alone."""
+
+    def project(self, x, memory):
+        seen = memory if memory is x else torch.cat([x, memory], -2)
+        return super().project(x, seen)
+
+
+@MultiHeadAttention.slip(FORMULA)
+class n_heads_ignored(_Layer):
+    """This is a single attention over all features: n_heads changes nothing."""
+
+    def mix(self, query, key, value, mask):
+        return _multi(query, key, value, 1, mask)
+
+
+@MultiHeadAttention.slip(SCALE)
+class scaled_by_the_whole_width(_Layer):
+    """You scaled by the square root of d_model: inside a head, vectors are d_head = d_model /
+    n_heads wide."""
+
+    def mix(self, query, key, value, mask):
+        return scaled_by_d_model(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(SCALE)
+class scale_left_out(_Layer):
+    """The scale is missing: divide each head's scores by the square root of d_head."""
+
+    def mix(self, query, key, value, mask):
+        return scale_missing(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(SCALE)
+class scaled_once_more(_Layer):
+    """You scaled twice, or by d_head: `multi_head` scales already, by the square root of
+    d_head."""
+
+    def mix(self, query, key, value, mask):
+        return scaled_twice(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(BLOCKS)
+class heads_interleaved(_Layer):
+    """Each head got every n_heads-th feature: a head owns a block of neighbouring ones."""
+
+    def mix(self, query, key, value, mask):
+        return features_interleaved(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(BLOCKS)
+class heads_n_heads_wide(_Layer):
+    """Your heads are n_heads wide: n_heads is how many there are, and d_model / n_heads their
+    width."""
+
+    def mix(self, query, key, value, mask):
+        return n_heads_taken_for_width(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(BY_HAND)
+class tokens_cut_in_pieces(_Layer):
+    """Your "heads" are tokens cut in pieces: view or reshape went straight to [n_heads, n,
+    d_head], and straight back. Call `multi_head`, or fold as split_heads does."""
+
+    def mix(self, query, key, value, mask):
+        return cut_and_joined_without_transpose(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(BY_HAND)
+class tokens_cut_then_merged(_Layer):
+    """Your "heads" are tokens cut in pieces: view or reshape went straight to [n_heads, n,
+    d_head], with no transpose."""
+
+    def mix(self, query, key, value, mask):
+        return cut_but_merged(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(UNFOLD)
+class heads_joined_by_reshape(_Layer):
+    """The heads are right, but the rows mix several tokens before w_o: swap heads and tokens back
+    before the reshape, as merge_heads does."""
+
+    def mix(self, query, key, value, mask):
+        return joined_by_reshape(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(FOLD)
+class heads_look_at_each_other(_Layer):
+    """Within each token, heads attend to heads: the tokens stand before the heads, and attention
+    takes the last two dimensions. Swap dims -3 and -2 first."""
+
+    def mix(self, query, key, value, mask):
+        return _across(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(MASK)
+class mask_not_used(_Layer):
+    """The mask is ignored: hand it on to `multi_head`."""
+
+    def mix(self, query, key, value, mask):
+        return _multi(query, key, value, self.n_heads)
+
+
+@MultiHeadAttention.slip(MASK)
+class mask_not_used_with_memory(_Layer):
+    """The mask is ignored when there is a memory: it closes doors there, too."""
+
+    def forward(self, x, memory=None, mask=None):
+        return super().forward(x, memory, mask if memory is None else None)
+
+
+@MultiHeadAttention.slip("CURRICULUM, the conventions: True means may attend")
+class mask_upside_down(_Layer):
+    """The mask is turned round: True means may attend, you closed just those doors. (PyTorch's own
+    module has it the other way.)"""
+
+    def mix(self, query, key, value, mask):
+        return mask_turned_round(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(MASK)
+class mask_batch_on_heads(_Layer):
+    """The mask's batch landed on the heads: head 1 got the mask of sequence 1. It needs a
+    dimension of size 1 for the heads, [*batch, 1, q, k]; `multi_head` sees to that."""
+
+    def mix(self, query, key, value, mask):
+        return batch_of_the_mask_on_heads(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(MASK)
+class mask_unsqueezed_at_one(_Layer):
+    """unsqueeze(1) is right for a mask [batch, q, k] only: in others it parts queries from keys.
+    Hand the mask to `multi_head` as it is, or expand it first, then unsqueeze(-3)."""
+
+    def mix(self, query, key, value, mask):
+        return unsqueezed_at_one(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(MASK)
+class mask_unsqueezed_twice(_Layer):
+    """The mask got a dimension for the heads here, and `multi_head` gives it one, too: hand it on
+    as it came."""
+
+    def mix(self, query, key, value, mask):
+        more = None if mask is None else mask[..., None, :, :]
+        return _multi(query, key, value, self.n_heads, more)
+
+
+@MultiHeadAttention.slip(BLIND)
+class nan_in_blind_rows(_Layer):
+    """A query that may look at nothing gives NaN: torch.softmax divides 0 by 0 there. Its heads
+    give zeros, so its row is the bias of w_o."""
+
+    def mix(self, query, key, value, mask):
+        return nan_for_a_blind_query(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(BLIND)
+class everything_in_blind_rows(_Layer):
+    """Closed with a large negative number: a query that may look at nothing then sees all. Its
+    heads give zeros, so its row is the bias of w_o."""
+
+    def mix(self, query, key, value, mask):
+        return everything_for_a_blind_query(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip("the chapter's text, Shapes: no mask, no closed door")
+class always_causal(_Layer):
+    """Later tokens are closed although no mask was given: which doors are closed is for the mask
+    alone to say."""
+
+    def mix(self, query, key, value, mask):
+        shape = (*query.shape[:-1], key.shape[-2])
+        past = torch.ones(shape, dtype=torch.bool, device=query.device).tril()
+        return super().mix(query, key, value, past if mask is None else mask & past)
+
+
+@MultiHeadAttention.slip("the docstring of project_linear: a weight is stored as [d_out, d_in]")
+class weights_not_transposed(_Layer):
+    """x @ weight is not what nn.Linear does: it stores the weight transposed. Call the layer,
+    self.w_q(x), or transpose."""
+
+    def _apply_raw(self, layer, x):
+        return x @ layer.weight + (0 if layer.bias is None else layer.bias)
+
+    def project(self, x, memory):
+        return (
+            self._apply_raw(self.w_q, x),
+            self._apply_raw(self.w_k, memory),
+            self._apply_raw(self.w_v, memory),
+        )
+
+    def finish(self, mixed, x):
+        return self._apply_raw(self.w_o, mixed)
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class biases_not_added(_Layer):
+    """The layers have biases, but they are never added: call the layers, self.w_q(x), instead of
+    multiplying by their weights."""
+
+    def project(self, x, memory):
+        return (
+            linear(x, self.w_q.weight),
+            linear(memory, self.w_k.weight),
+            linear(memory, self.w_v.weight),
+        )
+
+    def finish(self, mixed, x):
+        return linear(mixed, self.w_o.weight)
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class bias_not_handed_on(_Layer):
+    """The four layers always have a bias: hand `bias=bias` on to each nn.Linear."""
+
+    def make(self, d_model, bias):
+        super().make(d_model, True)
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class bias_never_made(_Layer):
+    """The four layers never have a bias: hand `bias=bias` on to each nn.Linear."""
+
+    def make(self, d_model, bias):
+        super().make(d_model, False)
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class w_o_always_has_a_bias(_Layer):
+    """w_o has a bias although bias=False was asked for: `bias` is for all four layers."""
+
+    def make(self, d_model, bias):
+        super().make(d_model, bias)
+        self.w_o = nn.Linear(d_model, d_model)
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class w_o_never_has_a_bias(_Layer):
+    """w_o has no bias although bias=True was asked for: `bias` is for all four layers."""
+
+    def make(self, d_model, bias):
+        super().make(d_model, bias)
+        self.w_o = nn.Linear(d_model, d_model, bias=False)
+
+
+@MultiHeadAttention.slip(FORMULA)
+class layers_of_one_head(_Layer):
+    """Your projections make the features of one head only: one wide projection holds all of them,
+    d_model to d_model, and split_heads takes it apart."""
+
+    def make(self, d_model, bias):
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            width = d_model // self.n_heads
+            sizes = (width, d_model) if name == "w_o" else (d_model, width)
+            setattr(self, name, nn.Linear(*sizes, bias=bias))
+
+
+@MultiHeadAttention.slip(UNFOLD)
+class w_o_of_one_head(_Layer):
+    """w_o takes one head's features, so the heads were added up or averaged before it: they stand
+    side by side, d_model wide."""
+
+    def make(self, d_model, bias):
+        super().make(d_model, bias)
+        self.w_o = nn.Linear(d_model // self.n_heads, d_model, bias=bias)
+
+
+@MultiHeadAttention.slip(FORMULA)
+class added_to_x(_Layer):
+    """You added x to the output: that is the residual connection around the module, not part of
+    it."""
+
+    def finish(self, mixed, x):
+        return self.w_o(mixed) + x
+
+
+@MultiHeadAttention.slip(OUTPUT)
+class projected_twice(_Layer):
+    """w_o was applied twice: once, on the joined heads, is enough."""
+
+    def finish(self, mixed, x):
+        return self.w_o(self.w_o(mixed))
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class super_init_forgotten(_Layer):
+    """`super().__init__()` is missing: an nn.Module needs it before the first submodule is
+    assigned."""
+
+    def __init__(self, d_model, n_heads, bias=True):
+        self.w_q = nn.Linear(d_model, d_model, bias=bias)
+
+
+@MultiHeadAttention.slip(ANY_BATCH)
+class shape_of_x_unpacked(_Layer):
+    """`batch, n, d_model = x.shape` wants exactly three dimensions, and there may be none, one or
+    several in front: write `*batch, n, d_model = x.shape`."""
+
+    def project(self, x, memory):
+        _batch, _n, _d_model = x.shape
+        return super().project(x, memory)

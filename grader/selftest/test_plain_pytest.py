@@ -1,0 +1,103 @@
+"""Plain pytest over stubs, solutions and wrong answers, with the options that people use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader.chapters import places
+
+SUITE = "tests/test_ex04_softmax.py"
+WRONG = "scores.sum(dim, keepdim=True)"
+
+
+def run(*options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(str, options)]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=places.ROOT, stdin=subprocess.DEVNULL
+    )
+
+
+@pytest.fixture
+def wrong(submission, solution) -> Path:
+    text = solution("ex04_softmax").replace("powers.sum(dim,", "powers.sum(-2,")
+    return submission("wrong", ex04_softmax=text)
+
+
+def test_stubs_are_not_started(capsys):
+    done = run(SUITE)
+    assert done.returncode == 1
+    assert "not started" in done.stdout.splitlines()[-1]
+    assert "passed" not in done.stdout.splitlines()[-1]
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "FAILURES" not in done.stdout
+    assert "next          softmax, exercises/ex04_softmax.py:" in done.stdout
+
+
+def test_solutions_pass():
+    done = run("--answers", "solutions", SUITE, "-q")
+    assert done.returncode == 0
+    assert " passed in " in done.stdout.splitlines()[-1]
+
+
+def test_a_wrong_answer_is_told_once_in_full(wrong):
+    done = run("--answers", wrong, SUITE, "-k", "softmax and not weights")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout
+    assert "grader/" not in done.stdout
+    assert done.stdout.count("expected") > done.stdout.count("Called as") >= 1
+
+
+def test_stop_at_the_first(wrong):
+    done = run("--answers", wrong, SUITE, "-x")
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout.splitlines()[-1]
+
+
+def test_two_processes(wrong):
+    done = run("--answers", wrong, SUITE, "-n", 2, "-p", "xdist")
+    assert done.returncode == 1
+    assert "ex04_softmax" in done.stdout
+    assert "total" in done.stdout
+
+
+def test_last_failed(wrong, tmp_path):
+    options = ["-o", f"cache_dir={tmp_path / 'cache'}", "--answers", wrong, SUITE, "-q"]
+    command = [sys.executable, "-m", "pytest", *map(str, options)]
+    first = subprocess.run(command, capture_output=True, text=True, cwd=places.ROOT)
+    again = subprocess.run([*command, "--lf"], capture_output=True, text=True, cwd=places.ROOT)
+    assert first.stdout.splitlines()[-1].split(",")[0] == again.stdout.splitlines()[-1].split(" in")[0].split(",")[0]
+
+
+def test_an_endless_loop_is_a_sentence(submission, solution):
+    code = "\n\ndef softmax(scores, dim=-1):\n    while True:\n        scores = scores + 1\n"
+    folder = submission("loops", ex04_softmax=solution("ex04_softmax") + code)
+    done = run("--answers", folder, SUITE, "-o", "timeout=1")
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "ex04_softmax.softmax did not come back in time" in text
+    assert "in softmax" in text
+    assert "Traceback" not in text
+
+
+def test_a_syntax_error_is_a_sentence(submission):
+    done = run("--answers", submission("typo", ex04_softmax="def softmax(\n"), SUITE, "-x")
+    assert done.returncode == 1
+    assert "ex04_softmax.py, line 1 is not Python yet" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--answers", "no/such/folder"], "there is no folder"),
+        (["--device", "tpu"], "takes cpu or cuda"),
+    ],
+)
+def test_bad_options(options, says):
+    done = run(*options)
+    assert done.returncode == 4
+    assert says in done.stderr
