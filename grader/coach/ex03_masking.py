@@ -304,6 +304,14 @@ def padded_queries_see_all(lengths, n):
     return _causal(n, lengths.device) & real[:, None] | ~real[:, :, None]
 
 
+@decoder_mask.slip("the chapter's text, Shapes: which doors are open")
+def nothing_to_see_sees_all(lengths, n):
+    """A row without an open door was opened throughout: it stays closed, chapter 4 knows what to
+    do with it."""
+    doors = _causal(n, lengths.device) & _real(lengths, n)[:, None]
+    return doors | ~doors.any(-1, keepdim=True)
+
+
 @decoder_mask.slip(BOOLEAN)
 def closed_doors_marked(lengths, n):
     """True and False are swapped: True means "may attend"."""

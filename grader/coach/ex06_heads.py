@@ -715,9 +715,6 @@ class memory_ignored(_Layer):
     def project(self, x, memory):
         return super().project(x, x)
 
-    def mix(self, query, key, value, mask):
-        return _multi(query, key, value, self.n_heads, mask)
-
 
 @MultiHeadAttention.slip(CROSS)
 class memory_asks(_Layer):
@@ -889,6 +886,15 @@ class mask_unsqueezed_at_one(_Layer):
 
     def mix(self, query, key, value, mask):
         return unsqueezed_at_one(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(MASK)
+class mask_of_keys_alone_fails(_Layer):
+    """A mask of the keys alone, [k], has no place for unsqueeze(-3) or [..., None, :, :]: expand
+    it to [*batch, q, k] first, or hand it to `multi_head` as it is."""
+
+    def mix(self, query, key, value, mask):
+        return mask_of_keys_fails(query, key, value, self.n_heads, mask)
 
 
 @MultiHeadAttention.slip(MASK)

@@ -5,38 +5,55 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from grader.chapters import Catalogue, Exercise, World
-from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.suite.check import Check
 from grader.suite.laws import exact, floating
 
 
-def culprits(
-    check: Check, exercise: Exercise, catalogue: Catalogue, world: World, setting: Setting
-) -> tuple[str, ...]:
-    """Name the earlier exercises whose mending alone would make a failed check pass.
+@dataclass
+class Blame:
+    """Looks for the culprit of a failed check among the earlier exercises of the same answer."""
 
-    Every earlier exercise, of this chapter and those before, is replaced by the suites' own
-    float64 arithmetic. Only if the check then passes, and one of them alone or all of them
-    together are at fault, are they named.
-    """
-    stand_ins = dict(_earlier(exercise, catalogue, world))
-    if not stand_ins or not _passes(check, world, setting, stand_ins):
-        return ()
-    for name, stand_in in stand_ins.items():
-        if _passes(check, world, setting, {name: stand_in}):
-            return (name,)
-    needed = dict(stand_ins)
-    for name in list(needed):
-        fewer = {other: made for other, made in needed.items() if other != name}
-        if _passes(check, world, setting, fewer):
-            needed = fewer
-    return tuple(needed)
+    catalogue: Catalogue
+    world: World
+    setting: Setting
+    _wrong: dict[str, bool] = field(default_factory=dict)
+
+    def culprits(self, check: Check, exercise: Exercise) -> tuple[str, ...]:
+        """Name the earlier exercises whose mending alone would make a failed check pass.
+
+        Every earlier exercise, of this chapter and those before, is replaced by the suites' own
+        float64 arithmetic. Only if the check then passes are those named that it takes, and only
+        if each of them fails a check of its own.
+        """
+        stand_ins = dict(_earlier(exercise, self.catalogue, self.world))
+        if not stand_ins or not self._passes(check, stand_ins):
+            return ()
+        for name, made in stand_ins.items():
+            if self._passes(check, {name: made}) and self._is_wrong(name):
+                return (name,)
+        needed = dict(stand_ins)
+        for name in list(needed):
+            fewer = {other: made for other, made in needed.items() if other != name}
+            if self._passes(check, fewer):
+                needed = fewer
+        return tuple(needed) if all(self._is_wrong(name) for name in needed) else ()
+
+    def _passes(self, check: Check, stand_ins: dict[str, Any]) -> bool:
+        with self.world.replaced(stand_ins):
+            return run(check, self.world, self.setting)[0].passed
+
+    def _is_wrong(self, name: str) -> bool:
+        if name not in self._wrong:
+            checks = self.catalogue.exercise(name).checks
+            self._wrong[name] = any(not self._passes(check, {}) for check in checks)
+        return self._wrong[name]
 
 
 def _earlier(exercise: Exercise, catalogue: Catalogue, world: World) -> list[tuple[str, Any]]:
@@ -49,12 +66,6 @@ def _earlier(exercise: Exercise, catalogue: Catalogue, world: World) -> list[tup
             if reference is not None and other.stem in world.modules:
                 found.append((other.full, stand_in(reference)))
     return found
-
-
-def _passes(check: Check, world: World, setting: Setting, stand_ins: dict[str, Any]) -> bool:
-    with world.replaced(stand_ins):
-        outcome: Outcome = run(check, world, setting)[0]
-    return outcome.passed
 
 
 def stand_in(reference: Callable[..., Any]) -> Any:

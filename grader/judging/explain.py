@@ -13,7 +13,7 @@ from grader.chapters.answer import Call
 from grader.coach import Slip
 from grader.coach.common import common_slip, error_slip, fill
 from grader.coach.relations import relation
-from grader.judging.outcome import Outcome, describe
+from grader.judging.outcome import Outcome, describe, is_time_limit
 from grader.suite.check import Check
 from grader.suite.compare import Finding
 
@@ -126,6 +126,9 @@ def _broken(error: BrokenFile, outcome: Outcome) -> list[str]:
         if cause.text and cause.text.strip():
             lines += ["", f"    {cause.text.strip()}"]
         return lines
+    if is_time_limit(cause):
+        lines = _block(f"{error.stem}.py does not come to its end while it is imported")
+        return lines + _frames(outcome.frames)
     lines = _block(f"{error.stem}.py stops while it is imported: {_said(cause)}")
     return lines + _frames(outcome.frames)
 

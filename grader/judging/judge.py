@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 from grader.chapters import Answer, Catalogue, World
 from grader.coach import Slip
-from grader.judging.blame import culprits
+from grader.judging.blame import Blame
 from grader.judging.explain import explain, explain_time_limit
-from grader.judging.outcome import Outcome, student_frames
+from grader.judging.outcome import Outcome, is_time_limit, student_frames
 from grader.judging.recognise import Recogniser
-from grader.judging.run import Setting, is_time_limit, run
+from grader.judging.run import Setting, run
 from grader.suite.check import Check
 
 
@@ -37,6 +37,7 @@ class Judge:
     hanging: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self.blame = Blame(self.catalogue, self.world, self.setting)
         self.recogniser = Recogniser(self.world, self.setting, self.replaced)
 
     def judge(self, check: Check) -> Outcome:
@@ -62,9 +63,7 @@ class Judge:
             # what runs here again may print, and has printed already
             with contextlib.redirect_stdout(io.StringIO()):
                 if not self.replaced:
-                    outcome.blame = culprits(
-                        check, exercise, self.catalogue, self.world, self.setting
-                    )
+                    outcome.blame = self.blame.culprits(check, exercise)
                 if not outcome.blame:
                     slip = self.recogniser.recognise(exercise, check, outcome)
         outcome.message = explain(check, outcome, slip, answer.last_call(check.exercise))

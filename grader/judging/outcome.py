@@ -68,7 +68,8 @@ def outcome_of(error: BaseException | None, exercise: str, world: World) -> Outc
     if isinstance(error, Missing):
         return Outcome("not started", error=error, where=where)
     if isinstance(error, BrokenFile):
-        return Outcome("error", error=error, frames=student_frames(error.cause, world))
+        late: Verdict = "timeout" if is_time_limit(error.cause) else "error"
+        return Outcome(late, error=error, frames=student_frames(error.cause, world))
     frames = student_frames(error, world)
     if isinstance(error, NotImplementedError):
         waiting = _not_started(error, world)
@@ -77,6 +78,17 @@ def outcome_of(error: BaseException | None, exercise: str, world: World) -> Outc
         if waiting:
             return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where)
     return Outcome("error", error=error, frames=frames, where=where)
+
+
+class TimeLimit(BaseException):
+    """The time of a check is up; no `except Exception` of an answer gets hold of it."""
+
+
+def is_time_limit(problem: BaseException) -> bool:
+    """Tell whether the time was up, by our own clock or by pytest-timeout's."""
+    if isinstance(problem, TimeLimit):
+        return True
+    return type(problem).__name__ == "Failed" and "Timeout" in str(problem)
 
 
 def student_frames(error: BaseException, world: World) -> list[traceback.FrameSummary]:

@@ -34,20 +34,30 @@ class Recogniser:
         world: the answer.
         setting: device and seed, the same for the answer and the slips.
         replaced: what stands in for the answer itself, when a slip is being proved.
+        memory: what the slips and the answer gave, by check.
+        named: the slip that an earlier check singled out, for each exercise; while it explains
+            what is seen, no other needs to be tried.
     """
 
     world: World
     setting: Setting
     replaced: dict[str, Callable[..., Any]] = field(default_factory=dict)
     memory: dict[tuple[str, str, str], Outcome] = field(default_factory=dict)
+    named: dict[str, Slip] = field(default_factory=dict)
 
     def recognise(self, exercise: Exercise, check: Check, seen: Outcome) -> Slip | None:
         """Return the one known slip that explains what was seen, if there is one."""
+        known = self.named.get(exercise.full)
+        if known is not None and alike(self.of_slip(check, known), seen):
+            return known
         slips = exercise.task.slips
         fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
         if len(fitting) > 1:
             fitting = self._most_alike(exercise, check, fitting)
-        return fitting[0] if len(fitting) == 1 else None
+        if len(fitting) != 1:
+            return None
+        self.named.setdefault(exercise.full, fitting[0])
+        return fitting[0]
 
     def of_slip(self, check: Check, slip: Slip) -> Outcome:
         """Return what a slip gives in a check."""

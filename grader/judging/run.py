@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from grader.chapters import Answer, World
-from grader.judging.outcome import Outcome, outcome_of
+from grader.judging.outcome import Outcome, is_time_limit, outcome_of
 from grader.suite.check import Check
 from grader.suite.draw import Draw
 
@@ -46,14 +46,3 @@ def run(
             raise
         error = problem
     return outcome_of(error, check.full_exercise, world), answer
-
-
-class TimeLimit(BaseException):
-    """The time of a check is up; no `except Exception` of an answer gets hold of it."""
-
-
-def is_time_limit(problem: BaseException) -> bool:
-    """Tell whether the time was up, by our own clock or by pytest-timeout's."""
-    if isinstance(problem, TimeLimit):
-        return True
-    return type(problem).__name__ == "Failed" and "Timeout" in str(problem)

@@ -19,8 +19,8 @@ from typing import Any
 
 from grader.chapters import World, catalogue
 from grader.judging.judge import Judge
-from grader.judging.outcome import Outcome
-from grader.judging.run import Setting, TimeLimit
+from grader.judging.outcome import Outcome, TimeLimit
+from grader.judging.run import Setting
 from grader.suite.check import Check
 
 LONGEST = 20_000

@@ -13,6 +13,11 @@ from grader.chapters import places
 from grader.cli import main
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give the kit's own tests more time than a check has."""
+    item.add_marker(pytest.mark.timeout(300))
+
+
 @pytest.fixture
 def submission(tmp_path: Path) -> Callable[..., Path]:
     """Write a submission: the solutions, with some files' text replaced."""

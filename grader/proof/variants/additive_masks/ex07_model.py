@@ -11,9 +11,7 @@ from .ex03_masking import padding_mask
 from .ex06_heads import MultiHeadAttention
 
 
-def positional_encoding(
-    n: int, d_model: int, device: torch.device | str | None = None
-) -> Tensor:
+def positional_encoding(n: int, d_model: int, device: torch.device | str | None = None) -> Tensor:
     place = torch.arange(n, device=device, dtype=torch.get_default_dtype()).unsqueeze(1)
     step = torch.arange(0, d_model, 2, device=device, dtype=torch.get_default_dtype())
     factor = torch.exp(step * (-math.log(10000.0) / d_model))

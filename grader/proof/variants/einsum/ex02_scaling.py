@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import torch
-from ex01_scores import dot_product_scores
 from torch import Tensor
+
+from ex01_scores import dot_product_scores
 
 
 def scale_scores(scores: Tensor, d_k: int) -> Tensor:

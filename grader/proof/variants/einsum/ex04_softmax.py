@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from ex02_scaling import scaled_scores
 from ex03_masking import apply_mask
-from torch import Tensor
 
 
 def softmax(scores: Tensor, dim: int = -1) -> Tensor:

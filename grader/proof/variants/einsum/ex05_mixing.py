@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from ex01_scores import project_rows
 from ex03_masking import causal_mask
 from ex04_softmax import attention_weights
-from torch import Tensor
 
 
 def linear_combination(weights: Tensor, tokens: Tensor) -> Tensor:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor, nn
+
 from ex02_scaling import scale_scores
 from ex03_masking import apply_mask
 from ex04_softmax import softmax
-from torch import Tensor, nn
 
 
 def _fold(x: Tensor, n_heads: int) -> Tensor:
@@ -64,12 +65,12 @@ class MultiHeadAttention(nn.Module):
         self, x: Tensor, memory: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
         memory = x if memory is None else memory
-        query = self._apply(self.w_q, x)
-        key, value = self._apply(self.w_k, memory), self._apply(self.w_v, memory)
-        return self._apply(self.w_o, multi_head(query, key, value, self.n_heads, mask))
+        query = self._through(self.w_q, x)
+        key, value = self._through(self.w_k, memory), self._through(self.w_v, memory)
+        return self._through(self.w_o, multi_head(query, key, value, self.n_heads, mask))
 
     @staticmethod
-    def _apply(layer: nn.Linear, x: Tensor) -> Tensor:
+    def _through(layer: nn.Linear, x: Tensor) -> Tensor:
         if x.dim() < 2 or x.shape[-1] != layer.in_features:
             raise ValueError(f"tokens of {list(x.shape)} meet a d_model of {layer.in_features}")
         out = torch.einsum("...ni,oi->...no", x, layer.weight)

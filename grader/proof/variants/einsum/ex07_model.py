@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from ex03_masking import padding_mask
-from ex06_heads import MultiHeadAttention
 from torch import Tensor, nn
 
+from ex03_masking import padding_mask
+from ex06_heads import MultiHeadAttention
 
-def positional_encoding(
-    n: int, d_model: int, device: torch.device | str | None = None
-) -> Tensor:
+
+def positional_encoding(n: int, d_model: int, device: torch.device | str | None = None) -> Tensor:
     dtype = torch.get_default_dtype()
     places = torch.arange(n, device=device, dtype=dtype)
     pair = torch.arange(d_model, device=device) // 2

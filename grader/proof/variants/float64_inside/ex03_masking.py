@@ -20,22 +20,16 @@ def padding_mask(lengths, n):
 
 def decoder_mask(lengths, n):
     real = padding_mask(lengths, n)
-    return torch.stack([real & row for row in causal_mask(n, lengths.device)], dim=1) if n else (
-        real.new_zeros(len(lengths), 0, 0)
-    )
+    mask = causal_mask(n, lengths.device).repeat(len(lengths), 1, 1)
+    mask &= real[:, None]
+    return mask
 
 
 def apply_mask(scores, mask):
-    grown = tuple(torch.broadcast_tensors(scores, mask)[0].shape) if _meets(scores, mask) else None
-    check(
-        grown == tuple(scores.shape),
-        f"mask.shape is {tuple(mask.shape)}, which does not expand to {tuple(scores.shape)}",
-    )
+    message = f"mask.shape is {tuple(mask.shape)}, which does not expand to {tuple(scores.shape)}"
+    check(mask.ndim <= scores.ndim, message)
+    for of_mask, of_scores in zip(reversed(mask.shape), reversed(scores.shape)):
+        check(of_mask in (1, of_scores), message)
     masked = scores.clone()
     masked[~mask.expand_as(scores)] = float("-inf")
     return masked
-
-
-def _meets(scores, mask):
-    pairs = zip(reversed(scores.shape), reversed(mask.shape))
-    return all(a == b or 1 in (a, b) for a, b in pairs)

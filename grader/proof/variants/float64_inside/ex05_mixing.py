@@ -45,8 +45,7 @@ def cross_attention(x, memory, w_q, w_k, w_v, memory_mask=None):
     if memory_mask is not None:
         check(
             memory_mask.shape == memory.shape[:-1],
-            f"memory_mask.shape is {tuple(memory_mask.shape)}, "
-            f"expected {tuple(memory.shape[:-1])}",
+            f"memory_mask.shape is {tuple(memory_mask.shape)}, expected {tuple(memory.shape[:-1])}",
         )
         memory_mask = memory_mask.unsqueeze(-2)
     query = project_rows(x.double(), w_q.double())

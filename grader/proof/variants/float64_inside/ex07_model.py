@@ -62,11 +62,11 @@ class NextWordModel(nn.Module):
         dtype = self.embedding.weight.dtype
         x = self.embedding(ids).double()
         if self.positions:
-            x = x + positional_encoding(ids.shape[1], x.shape[2], x.device).to(dtype)
+            x = x + positional_encoding(ids.shape[1], x.shape[2], x.device)
         mask = None
         if lengths is not None:
             mask = padding_mask(lengths, ids.shape[1])[:, None, :]
-        pooled = mean_pool(self.attention(x, mask=mask), lengths)
+        pooled = mean_pool(self.attention(x.to(dtype), mask=mask), lengths).double()
         return F.linear(pooled, self.head.weight.double(), self.head.bias.double()).to(dtype)
 
 
@@ -76,8 +76,7 @@ def train(model, ids, targets, steps=200, lr=0.05, lengths=None):
         f"ids.shape is {tuple(ids.shape)} and targets.shape is {tuple(targets.shape)}",
     )
     masters = {
-        name: weight.detach().double().requires_grad_()
-        for name, weight in model.named_parameters()
+        name: weight.detach().double().requires_grad_() for name, weight in model.named_parameters()
     }
     optimizer = torch.optim.AdamW(masters.values(), lr=lr)
     losses = []

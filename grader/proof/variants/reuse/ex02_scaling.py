@@ -18,7 +18,5 @@ def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
 
 def score_spread(d_k: int, pairs: int, generator: torch.Generator | None = None) -> Tensor:
     device = generator.device if generator else None
-    query, key = (
-        torch.randn(pairs, 1, d_k, generator=generator, device=device) for _ in range(2)
-    )
+    query, key = (torch.randn(pairs, 1, d_k, generator=generator, device=device) for _ in range(2))
     return dot_product_scores(query, key).std()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from exercises.ex01_scores import project_rows
@@ -32,8 +31,3 @@ def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None) ->
     if mask is not None:
         scores = apply_mask(scores, mask)
     return softmax(scores, -1)
-
-
-def everywhere(scores: Tensor) -> Tensor:
-    """Return the mask that closes nothing."""
-    return torch.ones_like(scores, dtype=torch.bool)

@@ -12,9 +12,7 @@ from exercises.ex05_mixing import attention
 from exercises.ex06_heads import MultiHeadAttention
 
 
-def positional_encoding(
-    n: int, d_model: int, device: torch.device | str | None = None
-) -> Tensor:
+def positional_encoding(n: int, d_model: int, device: torch.device | str | None = None) -> Tensor:
     dtype = torch.get_default_dtype()
     position = torch.arange(n, dtype=dtype, device=device)[:, None]
     feature = torch.arange(d_model, dtype=dtype, device=device)

@@ -1,0 +1,446 @@
+"""The coach of chapter 2."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from grader.coach import Task
+
+SCALE = 'document 001, "The Matrix Math": divided by the square root of d_k'
+FOUR = 'document 002, "Key and Query Vectors": S * (4**-0.5)'
+LOOSE = "the chapter's text, Where the documents are loose"
+FORMULA = "the chapter's text, The formula"
+SHAPES = "the chapter's text, Shapes"
+MEASURED = "the docstring of score_spread: an experiment"
+BATCH = "CURRICULUM: *batch is any number of leading dimensions"
+
+scale_scores = Task(
+    "scale_scores",
+    points=2,
+    difficulty=1,
+    minutes=5,
+    hints=(
+        "Scores of keys d_k wide have a deviation of about sqrt(d_k). Divide by what is too much.",
+        "The divisor is one number for the whole tensor and comes from `d_k` alone; the shape of "
+        "the scores has no part in it. Make a new tensor, the caller keeps the old one.",
+        "[*batch, q, k] over a Python number keeps shape, dtype and device. A root is a power of "
+        "0.5: mind the brackets if you write the half as 1 / 2.",
+    ),
+)
+
+
+@scale_scores.slip(LOOSE)
+def divided_by_the_width(scores, d_k):
+    """You divided by d_k, or by its root twice: divide once by the square root of d_k."""
+    return scores / d_k
+
+
+@scale_scores.slip(LOOSE)
+def divided_by_the_square(scores, d_k):
+    """You divided by the square of d_k, as document 001 has it: it means the square root."""
+    return scores / d_k**2
+
+
+@scale_scores.slip(FORMULA)
+def times_the_root(scores, d_k):
+    """You multiplied by the square root of d_k: divide by it, or multiply by d_k ** -0.5."""
+    return scores * d_k**0.5
+
+
+@scale_scores.slip(FORMULA)
+def half_the_width(scores, d_k):
+    """You divided by half of d_k: `d_k ** 1 / 2` is (d_k ** 1) / 2, write d_k ** 0.5."""
+    return scores / (d_k**1 / 2)
+
+
+@scale_scores.slip(FORMULA)
+def scores_as_they_came(scores, d_k):
+    """The scores came back as they were: divide them by the square root of d_k."""
+    return scores * 1
+
+
+@scale_scores.slip(FOUR)
+def always_halved(scores, d_k):
+    """You always divide by 2: that is document 002's sqrt(4), here d_k is another number."""
+    return scores / 2
+
+
+@scale_scores.slip(SHAPES)
+def root_of_the_number_of_keys(scores, d_k):
+    """You divided by the root of the number of keys: d_k is the keys' width, it is given."""
+    return scores / scores.shape[-1] ** 0.5
+
+
+@scale_scores.slip(SHAPES)
+def root_of_the_number_of_queries(scores, d_k):
+    """You divided by the root of the number of queries: d_k is the keys' width, it is given."""
+    return scores / scores.shape[-2] ** 0.5
+
+
+@scale_scores.slip(FORMULA)
+def root_cut_to_a_whole_number(scores, d_k):
+    """The root was cut to a whole number: `int`, `//` and math.isqrt lose what follows the dot."""
+    return scores / math.isqrt(d_k)
+
+
+@scale_scores.slip(FORMULA)
+def quotients_cut(scores, d_k):
+    """Your scores are whole numbers: `//` cuts off what follows the dot, divide with `/`."""
+    return (scores / d_k**0.5).floor() + 0 * scores
+
+
+@scale_scores.slip(FORMULA)
+def root_of_the_scores(scores, d_k):
+    """You took the root of the scores too, sqrt(scores / d_k): only d_k stands under the root."""
+    return (scores / d_k).sqrt()
+
+
+@scale_scores.slip(FORMULA)
+def root_subtracted(scores, d_k):
+    """You took the square root of d_k off: divide by it."""
+    return scores - d_k**0.5
+
+
+@scale_scores.slip("chapter 4: softmax has its own exercise")
+def scaled_and_softmaxed(scores, d_k):
+    """These are weights, each row sums to 1: stop at the scaled scores, softmax is chapter 4."""
+    return torch.softmax(scores / d_k**0.5, -1)
+
+
+@scale_scores.slip("the chapter's text, The question")
+def divided_by_their_own_spread(scores, d_k):
+    """You divided by the deviation of these very scores: the divisor depends on d_k alone."""
+    return scores / scores.std()
+
+
+@scale_scores.slip("the chapter's text, The question")
+def divided_by_their_length(scores, d_k):
+    """You brought every row to length 1: the divisor depends on d_k alone, not on the scores."""
+    return scores / scores.norm(dim=-1, keepdim=True)
+
+
+@scale_scores.slip(FORMULA)
+def logarithm_for_root(scores, d_k):
+    """You divided by the logarithm of d_k: it is the square root."""
+    return scores / math.log(d_k) if d_k > 1 else scores * torch.inf
+
+
+scaled_scores = Task(
+    "scaled_scores",
+    points=2,
+    difficulty=2,
+    minutes=5,
+    hints=(
+        "You have both parts: the scores of chapter 1, and the scale. Only d_k is not given here.",
+        "Both tensors know d_k: it is how wide each query and each key is, the size that vanishes "
+        "in the product. So read it from them, the scores do not have it any more.",
+        "`dot_product_scores` gives [*batch, q, k] and refuses what does not fit; the last size "
+        "of `key`, [*batch, k, d_k], goes to `scale_scores`.",
+    ),
+)
+
+
+def _raw(query, key):
+    return query @ key.transpose(-1, -2)
+
+
+@scaled_scores.slip(SCALE)
+def not_scaled(query, key):
+    """The scale is missing: divide the scores by the square root of d_k."""
+    return _raw(query, key)
+
+
+@scaled_scores.slip(LOOSE)
+def divided_by_d_k(query, key):
+    """You divided by d_k, or by its root twice, as when q and k are both scaled: divide once."""
+    return _raw(query, key) / key.shape[-1]
+
+
+@scaled_scores.slip(LOOSE)
+def divided_by_d_k_squared(query, key):
+    """You divided by the square of d_k, as document 001 has it: it means the square root."""
+    return _raw(query, key) / key.shape[-1] ** 2
+
+
+@scaled_scores.slip(SCALE)
+def times_root_d_k(query, key):
+    """You multiplied by the square root of d_k: divide by it."""
+    return _raw(query, key) * key.shape[-1] ** 0.5
+
+
+@scaled_scores.slip(FORMULA)
+def half_of_d_k(query, key):
+    """You divided by half of d_k: `d_k ** 1 / 2` is (d_k ** 1) / 2, write d_k ** 0.5."""
+    return _raw(query, key) / (key.shape[-1] ** 1 / 2)
+
+
+@scaled_scores.slip(SHAPES)
+def scaled_by_number_of_keys(query, key):
+    """You scaled by the number of keys: it is the width of a key, its last dimension."""
+    return _raw(query, key) / key.shape[-2] ** 0.5
+
+
+@scaled_scores.slip(SHAPES)
+def scaled_by_number_of_queries(query, key):
+    """You scaled by the number of queries: it is the width of a key, its last dimension."""
+    return _raw(query, key) / query.shape[-2] ** 0.5
+
+
+@scaled_scores.slip(SHAPES)
+def scaled_by_first_size_of_query(query, key):
+    """You scaled by the first size of `query`, its batch if it has one: d_k is its last size."""
+    return _raw(query, key) / query.shape[0] ** 0.5
+
+
+@scaled_scores.slip(SHAPES)
+def scaled_by_first_size_of_key(query, key):
+    """You scaled by the first size of `key`, its batch if it has one: d_k is its last size."""
+    return _raw(query, key) / key.shape[0] ** 0.5
+
+
+@scaled_scores.slip(SHAPES)
+def scaled_by_size_one(query, key):
+    """You read d_k as shape[1]: right without a batch, with one it is another size. Use -1."""
+    return _raw(query, key) / key.shape[1] ** 0.5
+
+
+@scaled_scores.slip(FOUR)
+def scaled_by_two(query, key):
+    """You always divide by 2: that is document 002's sqrt(4), read d_k from the tensors."""
+    return _raw(query, key) / 2
+
+
+@scaled_scores.slip(SHAPES)
+def root_cut(query, key):
+    """The root was cut to a whole number: `int`, `//` and math.isqrt lose what follows the dot."""
+    return _raw(query, key) / math.isqrt(key.shape[-1])
+
+
+@scaled_scores.slip("the chapter's text, Shapes: one row for each query")
+def keys_before_queries(query, key):
+    """This is K Q^T, keys before queries: each row must belong to one query."""
+    return _raw(key, query) / key.shape[-1] ** 0.5
+
+
+@scaled_scores.slip(FORMULA)
+def keys_not_turned(query, key):
+    """The transpose is missing: queries are rows, so the keys have to stand as columns."""
+    return query @ key / key.shape[-1] ** 0.5
+
+
+@scaled_scores.slip(BATCH)
+def turns_the_batch_too(query, key):
+    """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
+    return query @ key.permute(*reversed(range(key.dim()))) / key.shape[-1] ** 0.5
+
+
+@scaled_scores.slip("chapter 4: softmax has its own exercise")
+def softmaxed_already(query, key):
+    """These are weights, each row sums to 1: stop at the scaled scores, softmax is chapter 4."""
+    return torch.softmax(_raw(query, key) / key.shape[-1] ** 0.5, -1)
+
+
+@scaled_scores.slip("the chapter's text, Shapes: [*batch, q, k]")
+def scores_squeezed(query, key):
+    """`squeeze` took away dimensions of size 1 that belong to the batch, a query or a key."""
+    return (_raw(query, key) / key.shape[-1] ** 0.5).squeeze()
+
+
+score_spread = Task(
+    "score_spread",
+    points=4,
+    difficulty=3,
+    minutes=15,
+    hints=(
+        "It is an experiment: make many scores of random queries and keys, and see how far they "
+        "lie apart. What comes out is near sqrt(d_k), and a little different each time.",
+        "Draw all queries and all keys at once, one pair per row, from `generator` and on its "
+        "device. Take each query with its own key only, and one deviation over all pairs.",
+        "`torch.randn` takes `generator=` and `device=`: twice [pairs, d_k]. Multiplied and summed "
+        "over the last dimension that is [pairs], and `std` makes [] of it.",
+    ),
+)
+
+
+def _drawn(d_k, pairs, generator, make=torch.randn):
+    device = None if generator is None else generator.device
+    return [make(pairs, d_k, generator=generator, device=device) for _ in range(2)]
+
+
+def _products(d_k, pairs, generator, make=torch.randn):
+    query, key = _drawn(d_k, pairs, generator, make)
+    return (query * key).sum(-1)
+
+
+@score_spread.slip(FORMULA)
+def variance(d_k, pairs, generator=None):
+    """This is the variance, near d_k: the standard deviation is its square root."""
+    return _products(d_k, pairs, generator).var()
+
+
+@score_spread.slip(FORMULA)
+def root_of_the_deviation(d_k, pairs, generator=None):
+    """You took one root too many: `std` is the square root of the variance already."""
+    return _products(d_k, pairs, generator).std().sqrt()
+
+
+@score_spread.slip("the chapter's text, Shapes: the spread of unscaled scores")
+def scaled_products(d_k, pairs, generator=None):
+    """Your spread is 1 at every width: the products were scaled, and it is the raw ones' spread."""
+    return (_products(d_k, pairs, generator) / d_k**0.5).std()
+
+
+@score_spread.slip("chapter 1: a dot product is a sum")
+def products_not_added(d_k, pairs, generator=None):
+    """Your spread is 1 at every width: the products of entries were never added to dot products."""
+    query, key = _drawn(d_k, pairs, generator)
+    return (query * key).std()
+
+
+@score_spread.slip(MEASURED)
+def from_the_formula(d_k, pairs, generator=None):
+    """This is sqrt(d_k) from the formula: draw vectors and measure, it comes out near to it."""
+    device = None if generator is None else generator.device
+    return torch.tensor(float(d_k), device=device).sqrt()
+
+
+@score_spread.slip("the chapter's text, The formula: mean 0 and variance 1")
+def numbers_from_0_to_1(d_k, pairs, generator=None):
+    """You drew evenly from 0 to 1 with `rand`: unit-normal numbers come from `randn`."""
+    return _products(d_k, pairs, generator, torch.rand).std()
+
+
+@score_spread.slip("the chapter's text, The formula: mean 0 and variance 1")
+def numbers_from_minus_1_to_1(d_k, pairs, generator=None):
+    """You drew evenly from -1 to 1: unit-normal numbers come from `randn`."""
+
+    def even(*shape, **options):
+        return 2 * torch.rand(*shape, **options) - 1
+
+    return _products(d_k, pairs, generator, even).std()
+
+
+@score_spread.slip(FORMULA)
+def mean_of_the_sizes(d_k, pairs, generator=None):
+    """This is the mean of the products' sizes: a deviation squares them, takes the mean, a root."""
+    return _products(d_k, pairs, generator).abs().mean()
+
+
+@score_spread.slip(FORMULA)
+def mean_of_the_products(d_k, pairs, generator=None):
+    """This is the mean of the products, near 0: how far they lie apart is their deviation."""
+    return _products(d_k, pairs, generator).mean()
+
+
+@score_spread.slip(FORMULA)
+def not_divided_by_the_pairs(d_k, pairs, generator=None):
+    """Your spread grows with the number of pairs: the squares were added, not averaged."""
+    products = _products(d_k, pairs, generator)
+    return ((products - products.mean()) ** 2).sum().sqrt()
+
+
+@score_spread.slip(FORMULA)
+def error_of_a_mean(d_k, pairs, generator=None):
+    """Your spread shrinks with the number of pairs: do not divide the deviation by their root."""
+    return _products(d_k, pairs, generator).std() / pairs**0.5
+
+
+@score_spread.slip("the chapter's text, The formula: independent numbers")
+def one_vector_twice(d_k, pairs, generator=None):
+    """You multiplied each vector by itself: query and key are drawn one by one, independently."""
+    query, _ = _drawn(d_k, pairs, generator)
+    return (query * query).sum(-1).std()
+
+
+@score_spread.slip("the chapter's text, Shapes")
+def summed_over_the_pairs(d_k, pairs, generator=None):
+    """You summed over the pairs, or swapped d_k and pairs: a product adds up d_k numbers."""
+    query, key = _drawn(d_k, pairs, generator)
+    sums = (query * key).sum(0)
+    return sums.std() if d_k > 1 else sums.norm()
+
+
+@score_spread.slip(MEASURED)
+def every_query_with_every_key(d_k, pairs, generator=None):
+    """You took every query with every key, pairs * pairs products: each has one partner only."""
+    query, key = _drawn(d_k, pairs, generator)
+    return (query @ key.T).std()
+
+
+@score_spread.slip(MEASURED)
+def one_query_for_all(d_k, pairs, generator=None):
+    """One vector meets all the others: every pair has a query and a key of its own."""
+    query, key = _drawn(d_k, pairs, generator)
+    return (key @ query[0]).std()
+
+
+@score_spread.slip(MEASURED)
+def number_of_pairs_fixed(d_k, pairs, generator=None):
+    """`pairs` is not used: you took the same number of products whatever it was."""
+    return _products(d_k, 5000, generator).std()
+
+
+@score_spread.slip("the chapter's text, The formula: a deviation is taken from the mean")
+def mean_not_taken_off(d_k, pairs, generator=None):
+    """You took the root of the mean square: a deviation takes the mean off the products first."""
+    return (_products(d_k, pairs, generator) ** 2).mean().sqrt()
+
+
+@score_spread.slip(MEASURED)
+def generator_ignored(d_k, pairs, generator=None):
+    """`generator` is not used: hand it to `randn`, or nobody can repeat your measurement."""
+    device = None if generator is None else generator.device
+    query, key = (torch.randn(pairs, d_k, device=device) for _ in range(2))
+    return (query * key).sum(-1).std()
+
+
+@score_spread.slip(MEASURED)
+def generator_for_one_of_two(d_k, pairs, generator=None):
+    """Only one of the two draws uses `generator`: queries and keys both come from it."""
+    device = None if generator is None else generator.device
+    query = torch.randn(pairs, d_k, generator=generator, device=device)
+    return (query * torch.randn(pairs, d_k, device=device)).sum(-1).std()
+
+
+@score_spread.slip(MEASURED)
+def seed_set_inside(d_k, pairs, generator=None):
+    """You set a seed inside: then it measures the same each time. The caller brings the seed."""
+    torch.manual_seed(0)
+    return generator_ignored(d_k, pairs, generator)
+
+
+@score_spread.slip(MEASURED)
+def seed_of_the_generator(d_k, pairs, generator=None):
+    """You took the seed from `generator` for torch's own: draw with `generator` itself."""
+    if generator is not None:
+        torch.manual_seed(generator.initial_seed())
+    return generator_ignored(d_k, pairs, generator)
+
+
+@score_spread.slip(MEASURED)
+def starts_anew_without_generator(d_k, pairs, generator=None):
+    """Without `generator` you always start from one seed: leave it None, torch has its own."""
+    generator = torch.Generator().manual_seed(0) if generator is None else generator
+    return _products(d_k, pairs, generator).std()
+
+
+@score_spread.slip("the chapter's text, Shapes: one number comes back")
+def products_themselves(d_k, pairs, generator=None):
+    """These are the products themselves, [pairs]: return their standard deviation, one number."""
+    return _products(d_k, pairs, generator)
+
+
+@score_spread.slip("the chapter's text, Shapes: one number comes back")
+def one_spread_for_each_pair(d_k, pairs, generator=None):
+    """You took a deviation within each pair, [pairs]: add up first, then one over all pairs."""
+    query, key = _drawn(d_k, pairs, generator)
+    return (query * key).std(-1) if d_k > 1 else (query * key)[:, 0] * torch.nan
+
+
+@score_spread.slip("the chapter's text, Shapes: one number comes back")
+def one_spread_for_each_entry(d_k, pairs, generator=None):
+    """You took a deviation for each entry, [d_k]: add the entries up first, then take it."""
+    query, key = _drawn(d_k, pairs, generator)
+    return (query * key).std(0)

@@ -1,0 +1,931 @@
+"""The coach of chapter 5."""
+
+from __future__ import annotations
+
+import torch
+
+from grader.coach import Task
+
+FORMULA = "the chapter's text, The formula"
+SHAPES = "the chapter's text, Shapes"
+COMBINATION = 'document 002, "Linear Combinations"'
+ONE_ROW_PER_QUERY = "the chapter's text, Shapes: one row of weights for each query"
+SCALE = 'document 001, "The second step": the square root of d_k, the width of a key'
+WEIGHTS_IN_001 = 'document 001, "The Matrix Math": each row of weights sums to 1'
+VALUES = 'document 002, "Value Vectors"'
+ROLES = 'document 000, "Query, Key and Value Vectors in Self-Attention"'
+PROJECTIONS = 'document 002, "Key and Query Vectors": T times W'
+MASKING = 'document 002, "Key and Query Vectors": masked_fill comes before the softmax'
+BLIND = "chapter 4, Shapes: the query that may look at nothing"
+FUTURE = 'document 000, "Masked Self-Attention"; chapter 3, The formula: j <= i'
+CROSS = "the chapter's text, Shapes: where the three inputs come from"
+MEMORY = 'the docstring: "The mask says which memory tokens are real"'
+
+linear_combination = Task(
+    "linear_combination",
+    points=2,
+    difficulty=1,
+    minutes=5,
+    hints=(
+        "Each token is multiplied by its own weight, and the products are added up. What comes out "
+        "is as wide as one token.",
+        "Write it as document 002 does, one product after the other, then for any number of "
+        "tokens: a vector of weights times a matrix whose rows are tokens.",
+        "[n] times [n, d] is [d]: a matrix product does it. The other way: weights[:, None] is "
+        "[n, 1] and lines up with the tokens, and then a sum over dim 0. Check n first.",
+    ),
+)
+
+
+@linear_combination.slip(COMBINATION)
+def along_the_features(weights, tokens):
+    """This is tokens times weights: it adds up the features of each token. The weights belong to
+    the rows."""
+    return tokens @ weights
+
+
+@linear_combination.slip(COMBINATION)
+def weights_on_the_features(weights, tokens):
+    """Your weights went to the features: weights * tokens lines them up with the columns, a token
+    is a row."""
+    return (weights * tokens).sum(0)
+
+
+@linear_combination.slip(COMBINATION)
+def summed_over_features(weights, tokens):
+    """The products are right, but the sum ran over the features: add up the tokens, dim 0."""
+    return (weights[:, None] * tokens).sum(-1)
+
+
+@linear_combination.slip(COMBINATION)
+def not_added_up(weights, tokens):
+    """Each token has its weight, but they are not added up: one vector [d] should be left."""
+    return weights[:, None] * tokens
+
+
+@linear_combination.slip(COMBINATION)
+def added_up_to_a_number(weights, tokens):
+    """Everything was added up to one number: the sum goes over the tokens, features stay apart."""
+    return (weights[:, None] * tokens).sum()
+
+
+@linear_combination.slip(COMBINATION)
+def divided_by_n(weights, tokens):
+    """You divided by the number of tokens: the weights already say how much, so it is a sum."""
+    return (weights[:, None] * tokens).mean(0)
+
+
+@linear_combination.slip('the docstring: "The weights are taken as they are"')
+def divided_by_their_sum(weights, tokens):
+    """You divided the weights by their sum: they are taken as they are."""
+    return weights / weights.sum() @ tokens
+
+
+@linear_combination.slip('the docstring: "The weights are taken as they are"')
+def softmax_of_the_weights(weights, tokens):
+    """You took a softmax of the weights: they are weights already, taken as they are."""
+    return torch.softmax(weights, -1) @ tokens
+
+
+@linear_combination.slip(COMBINATION)
+def weights_ignored(weights, tokens):
+    """This is the plain sum of the tokens: the weights are not used."""
+    return (weights * 0 + 1) @ tokens
+
+
+@linear_combination.slip(COMBINATION)
+def mean_of_the_tokens(weights, tokens):
+    """This is the mean of the tokens: the weights are not used."""
+    return (weights * 0 + 1 / len(weights)) @ tokens
+
+
+@linear_combination.slip('document 002, "Linear Combinations": there are three tokens there')
+def first_three_tokens(weights, tokens):
+    """Only the first three tokens are in it: document 002 has three, here there may be more."""
+    return weights[:3] @ tokens[:3]
+
+
+@linear_combination.slip('document 002, "Linear Combinations"')
+def first_two_tokens(weights, tokens):
+    """Only the first two tokens are in it: go through all of them."""
+    return weights[:2] @ tokens[:2]
+
+
+@linear_combination.slip(COMBINATION)
+def first_token_left_out(weights, tokens):
+    """The first token is left out: counting starts at 0."""
+    return weights[1:] @ tokens[1:]
+
+
+@linear_combination.slip(COMBINATION)
+def last_token_left_out(weights, tokens):
+    """The last token is left out: the sum runs up to n - 1, and that one is in it."""
+    return weights[:-1] @ tokens[:-1]
+
+
+@linear_combination.slip(SHAPES)
+def still_a_matrix(weights, tokens):
+    """The values are right, but they are a matrix of one row, [1, d]: the answer is [d]."""
+    return weights[None] @ tokens
+
+
+mix_values = Task(
+    "mix_values",
+    points=3,
+    difficulty=2,
+    minutes=5,
+    hints=(
+        "Row i of the weights tells how much query i takes from each value. That is your linear "
+        "combination, once for every query.",
+        "All rows at once are one matrix product: weights first, then values. The number of keys "
+        "is what both share, and it disappears.",
+        "`@` on [*batch, q, k] and [*batch, k, d_v] gives [*batch, q, d_v]. It would also repeat a "
+        "batch of 1: compare the batches and the number of keys before, and raise ValueError.",
+    ),
+)
+
+
+@mix_values.slip(ONE_ROW_PER_QUERY)
+def weights_on_their_side(weights, value):
+    """The weights were transposed: rows belong to queries, columns to the values."""
+    return weights.mT @ value
+
+
+@mix_values.slip(SHAPES)
+def values_on_their_side(weights, value):
+    """The values were transposed: each value is a row, so weights @ value fits as it is."""
+    return weights @ value.mT
+
+
+@mix_values.slip(SHAPES)
+def values_first(weights, value):
+    """This is value @ weights: the weights stand first, one row of them for each query."""
+    return value @ weights
+
+
+@mix_values.slip(FORMULA)
+def one_by_one(weights, value):
+    """You multiplied place by place (*): a mixture needs the matrix product (@)."""
+    return weights * value
+
+
+@mix_values.slip(SHAPES)
+def mixture_on_its_side(weights, value):
+    """The mixtures are right, but transposed: one row for each query, [q, d_v]."""
+    return (weights @ value).mT
+
+
+@mix_values.slip(FORMULA)
+def mix_not_added_up(weights, value):
+    """Each value has its weight, but they are not added up: the sum over the keys is missing."""
+    return weights[..., None] * value[..., None, :, :]
+
+
+@mix_values.slip(FORMULA)
+def divided_by_the_keys(weights, value):
+    """You divided by the number of keys: the weights already say how much, so it is a sum."""
+    return weights @ value / value.shape[-2]
+
+
+@mix_values.slip('the docstring: "The weights are taken as they are"')
+def softmax_again(weights, value):
+    """A softmax was taken of the weights: they are weights already, taken as they are."""
+    return torch.softmax(weights, -1) @ value
+
+
+@mix_values.slip('the docstring: "The weights are taken as they are"')
+def rows_made_to_sum_to_1(weights, value):
+    """You divided each row by its sum: the weights are taken as they are, zeros included."""
+    return weights / weights.sum(-1, keepdim=True) @ value
+
+
+@mix_values.slip(FORMULA)
+def plain_mean(weights, value):
+    """Every query gets the mean of the values: the weights are not used."""
+    return (weights * 0 + 1 / value.shape[-2]) @ value
+
+
+@mix_values.slip(FORMULA)
+def plain_sum(weights, value):
+    """Every query gets the sum of the values: the weights are not used."""
+    return (weights * 0 + 1) @ value
+
+
+@mix_values.slip(FORMULA)
+def largest_takes_all(weights, value):
+    """Every query gets the value with its largest weight: a mixture has a part of all of them."""
+    return (weights == weights.amax(-1, keepdim=True)).to(value) @ value
+
+
+@mix_values.slip(ONE_ROW_PER_QUERY)
+def one_for_all_queries(weights, value):
+    """The queries were added up as well: each keeps a row of its own, [q, d_v]."""
+    return (weights @ value).sum(-2)
+
+
+@mix_values.slip(ONE_ROW_PER_QUERY)
+def first_query_only(weights, value):
+    """Only the first query has an answer: every row of the weights gives one, [q, d_v]."""
+    return weights[..., 0, :] @ value
+
+
+def _agree(weights, value):
+    if (*weights.shape[:-2], weights.shape[-1]) != value.shape[:-1]:
+        raise ValueError(f"{tuple(weights.shape)} and {tuple(value.shape)} do not fit")
+
+
+@mix_values.slip('the docstring: "The batch dimensions of the two inputs are equal"')
+def two_dimensions_only(weights, value):
+    """torch.mm takes matrices only: torch.matmul, or @, lets batches stand in front."""
+    _agree(weights, value)
+    return torch.mm(weights, value)
+
+
+@mix_values.slip('the docstring: "The batch dimensions of the two inputs are equal"')
+def three_dimensions_only(weights, value):
+    """torch.bmm wants just one batch dimension: torch.matmul, or @, takes none or several."""
+    _agree(weights, value)
+    return torch.bmm(weights, value)
+
+
+attention = Task(
+    "attention",
+    points=4,
+    difficulty=2,
+    minutes=5,
+    hints=(
+        "Everything is there: chapter 4 made the weights out of query, key and mask, and the "
+        "function above mixes values by weights.",
+        "The values take no part in the weights. The scale comes from the width of the keys, even "
+        "where the values have another one.",
+        "`attention_weights(query, key, mask)` is [*batch, q, k], `mix_values` makes [*batch, q, "
+        "d_v] of it. Both check their shapes already.",
+    ),
+)
+
+
+def _scores(query, key, width=None):
+    return query @ key.mT / (width or query.shape[-1]) ** 0.5
+
+
+def _closed(scores, mask, fill=-torch.inf):
+    return scores if mask is None else scores.masked_fill(~mask, fill)
+
+
+def _softmax(scores, dim=-1):
+    blind = (scores == -torch.inf).all(dim, keepdim=True)
+    return torch.softmax(scores.masked_fill(blind, 0), dim).masked_fill(blind, 0)
+
+
+def _weights(query, key, mask=None, *, width=None, fill=-torch.inf, dim=-1):
+    return _softmax(_closed(_scores(query, key, width), mask, fill), dim)
+
+
+def _attend(query, key, value, mask=None, **how):
+    return _weights(query, key, mask, **how) @ value
+
+
+def _causal(x, ahead=0):
+    ones = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool, device=x.device)
+    return ones.tril(ahead)
+
+
+@attention.slip(SCALE)
+def not_scaled(query, key, value, mask=None):
+    """The scale is missing: divide the scores by the square root of d_k."""
+    return _attend(query, key, value, mask, width=1)
+
+
+@attention.slip(SCALE)
+def divided_by_d_k(query, key, value, mask=None):
+    """You divided by d_k, or scaled twice: divide once, by the square root of d_k."""
+    return _attend(query, key, value, mask, width=query.shape[-1] ** 2)
+
+
+@attention.slip(SCALE)
+def times_root_d_k(query, key, value, mask=None):
+    """You multiplied by the square root of d_k: divide by it."""
+    return _attend(query, key, value, mask, width=1 / query.shape[-1])
+
+
+@attention.slip(SCALE)
+def scaled_by_width_of_values(query, key, value, mask=None):
+    """You scaled by the width of the values: it is the width of the keys, d_k. Here they differ."""
+    return _attend(query, key, value, mask, width=value.shape[-1])
+
+
+@attention.slip(SCALE)
+def scaled_by_number_of_keys(query, key, value, mask=None):
+    """You scaled by the number of keys: it is the width of a key, its last dimension."""
+    return _attend(query, key, value, mask, width=key.shape[-2])
+
+
+@attention.slip(WEIGHTS_IN_001)
+def over_the_queries(query, key, value, mask=None):
+    """The softmax ran over the queries, dim -2: each row of weights has to sum to 1, dim -1."""
+    return _attend(query, key, value, mask, dim=-2)
+
+
+@attention.slip(ONE_ROW_PER_QUERY)
+def keys_before_queries(query, key, value, mask=None):
+    """Query and key have changed places: it is Q K^T, so that each row belongs to one query."""
+    return _attend(key, query, value, None if mask is None else mask.mT)
+
+
+@attention.slip(ONE_ROW_PER_QUERY)
+def attention_weights_on_their_side(query, key, value, mask=None):
+    """The weights were transposed before they met the values: rows belong to queries."""
+    return _weights(query, key, mask).mT @ value
+
+
+@attention.slip(VALUES)
+def keys_handed_over(query, key, value, mask=None):
+    """You mixed the keys: they only decide how much, what is handed over are the values."""
+    return _attend(query, key, key, mask)
+
+
+@attention.slip(VALUES)
+def queries_handed_over(query, key, value, mask=None):
+    """You mixed the queries: they only decide how much, what is handed over are the values."""
+    return _attend(query, key, query, mask)
+
+
+@attention.slip(ROLES)
+def values_compared(query, key, value, mask=None):
+    """You compared the queries with the values: the scores are queries against keys."""
+    return _attend(query, value, value, mask)
+
+
+@attention.slip(ROLES)
+def key_and_value_swapped(query, key, value, mask=None):
+    """Key and value have changed places: keys are compared, values are handed over."""
+    return _attend(query, value, key, mask)
+
+
+@attention.slip(FORMULA)
+def without_softmax(query, key, value, mask=None):
+    """The softmax is missing: the values were mixed by the scores themselves."""
+    return _closed(_scores(query, key), mask, 0.0) @ value
+
+
+@attention.slip(FORMULA)
+def without_values(query, key, value, mask=None):
+    """These are the weights, [q, k]: they still have to be multiplied with the values."""
+    return _weights(query, key, mask)
+
+
+@attention.slip(FORMULA)
+def softmax_twice(query, key, value, mask=None):
+    """The softmax was applied twice: attention_weights has done it, and the mix became too even."""
+    return torch.softmax(_weights(query, key, mask), -1) @ value
+
+
+@attention.slip(FORMULA)
+def mean_of_the_values(query, key, value, mask=None):
+    """Every query gets the mean of the open values: its scores have no say."""
+    return _softmax(_closed(_scores(query, key) * 0, mask)) @ value
+
+
+@attention.slip(FORMULA)
+def best_value_alone(query, key, value, mask=None):
+    """Every query gets just the value of its best key: softmax shares, argmax does not."""
+    weights = _weights(query, key, mask)
+    return ((weights == weights.amax(-1, keepdim=True)) & (weights > 0)).to(value) @ value
+
+
+@attention.slip(FORMULA)
+def sigmoid_instead(query, key, value, mask=None):
+    """A sigmoid weighs each key on its own: softmax shares 1 among all keys of a query."""
+    return torch.sigmoid(_closed(_scores(query, key), mask)) @ value
+
+
+@attention.slip(SHAPES)
+def mixed_over_features(query, key, value, mask=None):
+    """The softmax ran over the values, after the mix: it belongs to the scores, before it."""
+    return torch.softmax(_closed(_scores(query, key), mask, 0.0) @ value, -1)
+
+
+@attention.slip(MASKING)
+def mask_ignored(query, key, value, mask=None):
+    """The mask is ignored: closed keys still hand over their values."""
+    return _attend(query, key, value)
+
+
+@attention.slip(MASKING)
+def mask_turned_round(query, key, value, mask=None):
+    """The mask is turned round: True means may attend, you closed just those doors."""
+    return _attend(query, key, value, None if mask is None else ~mask)
+
+
+@attention.slip("the chapter's text, Shapes: rows of weights are queries, columns are keys")
+def mask_on_its_side(query, key, value, mask=None):
+    """The mask was turned on its side: its rows are queries, its columns are keys."""
+    return _attend(query, key, value, None if mask is None else mask.mT)
+
+
+@attention.slip(MASKING)
+def mask_after_softmax(query, key, value, mask=None):
+    """Masked after the softmax: the share of the closed keys is lost, the rows sum to less than
+    1."""
+    weights = _weights(query, key)
+    return (weights if mask is None else weights * mask) @ value
+
+
+@attention.slip(MASKING)
+def closed_with_zero(query, key, value, mask=None):
+    """A closed door got the score 0, but exp(0) is 1: it takes minus infinity."""
+    return _attend(query, key, value, mask, fill=0.0)
+
+
+@attention.slip(MASKING)
+def mask_added(query, key, value, mask=None):
+    """You added the mask itself: True counts as 1, and no door is closed."""
+    scores = _scores(query, key)
+    return _softmax(scores if mask is None else scores + mask) @ value
+
+
+@attention.slip(BLIND)
+def closed_with_a_large_number(query, key, value, mask=None):
+    """Closed with a large negative number: a query that may look at nothing then gets the mean of
+    all values, not zeros."""
+    return _attend(query, key, value, mask, fill=-1e4)
+
+
+@attention.slip(BLIND)
+def nan_for_a_blind_query(query, key, value, mask=None):
+    """A query that may look at nothing gives NaN, as torch.softmax does: use attention_weights,
+    which gives zeros."""
+    return torch.softmax(_closed(_scores(query, key), mask), -1) @ value
+
+
+@attention.slip(FUTURE)
+def causal_unasked(query, key, value, mask=None):
+    """You closed the future although no mask was given: None means everywhere."""
+    n = max(query.shape[-2], key.shape[-2])
+    doors = torch.ones(n, n, dtype=torch.bool, device=query.device).tril()
+    doors = doors[: query.shape[-2], : key.shape[-2]]
+    return _attend(query, key, value, doors if mask is None else doors & mask)
+
+
+self_attention = Task(
+    "self_attention",
+    points=4,
+    difficulty=3,
+    minutes=10,
+    hints=(
+        "One sequence, three roles: the tokens themselves are neither queries nor keys nor values, "
+        "each role has its own projection of them.",
+        "Project three times, each with its own weights, tokens as rows. If it is causal, make the "
+        "mask of chapter 3 for n tokens. Then it is attention as above.",
+        "`project_rows(x, w)` is [*batch, n, d_out]; `causal_mask(n, x.device)` is [n, n] with n = "
+        "x.shape[-2]; without `causal` the mask is None.",
+    ),
+)
+
+
+def _self(x, w_q, w_k, w_v, mask, **how):
+    return _attend(x @ w_q, x @ w_k, x @ w_v, mask, **how)
+
+
+def _if(causal, mask):
+    return mask if causal else None
+
+
+@self_attention.slip(ROLES)
+def query_and_key_swapped(x, w_q, w_k, w_v, causal=False):
+    """Query and key have changed places: queries come from w_q, and each row of scores belongs to
+    one query."""
+    return _self(x, w_k, w_q, w_v, _if(causal, _causal(x)))
+
+
+@self_attention.slip(ROLES)
+def keys_made_by_w_q(x, w_q, w_k, w_v, causal=False):
+    """Your keys are made by w_q, like the queries: keys have weights of their own, w_k."""
+    return _self(x, w_q, w_q, w_v, _if(causal, _causal(x)))
+
+
+@self_attention.slip(ROLES)
+def queries_made_by_w_k(x, w_q, w_k, w_v, causal=False):
+    """Your queries are made by w_k, like the keys: queries have weights of their own, w_q."""
+    return _self(x, w_k, w_k, w_v, _if(causal, _causal(x)))
+
+
+@self_attention.slip(VALUES)
+def values_made_by_w_k(x, w_q, w_k, w_v, causal=False):
+    """Your values are the keys: what is handed over is made by w_v."""
+    return _self(x, w_q, w_k, w_k, _if(causal, _causal(x)))
+
+
+@self_attention.slip(VALUES)
+def values_made_by_w_q(x, w_q, w_k, w_v, causal=False):
+    """Your values are the queries: what is handed over is made by w_v."""
+    return _self(x, w_q, w_k, w_q, _if(causal, _causal(x)))
+
+
+@self_attention.slip(VALUES)
+def keys_and_values_swapped(x, w_q, w_k, w_v, causal=False):
+    """w_k and w_v have changed places: w_k makes what is compared, w_v what is handed over."""
+    return _self(x, w_q, w_v, w_k, _if(causal, _causal(x)))
+
+
+@self_attention.slip(VALUES)
+def tokens_handed_over(x, w_q, w_k, w_v, causal=False):
+    """You mixed the tokens themselves: they go through w_v first."""
+    return _attend(x @ w_q, x @ w_k, x, _if(causal, _causal(x)))
+
+
+@self_attention.slip(PROJECTIONS)
+def no_projections(x, w_q, w_k, w_v, causal=False):
+    """The weights are not used: the tokens were compared and mixed as they are."""
+    return _attend(x, x, x, _if(causal, _causal(x)))
+
+
+@self_attention.slip('document 002, "Naive Attention", and why it "will not work well"')
+def naive(x, w_q, w_k, w_v, causal=False):
+    """This is the naive attention of document 002: without queries, keys, values and softmax."""
+    return x @ x.mT @ x
+
+
+@self_attention.slip(PROJECTIONS)
+def weights_stored_as_linear_does(x, w_q, w_k, w_v, causal=False):
+    """The projection weights were transposed, as nn.Linear needs it: here they are [d, d_k], used
+    as x @ w."""
+    return _self(x, w_q.mT, w_k.mT, w_v.mT, _if(causal, _causal(x)))
+
+
+@self_attention.slip(SCALE)
+def self_not_scaled(x, w_q, w_k, w_v, causal=False):
+    """The scale is missing: divide the scores by the square root of d_k."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), width=1)
+
+
+@self_attention.slip(SCALE)
+def self_divided_by_d_k(x, w_q, w_k, w_v, causal=False):
+    """You divided by d_k, or scaled twice: divide once, by the square root of d_k."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), width=w_k.shape[-1] ** 2)
+
+
+@self_attention.slip(SCALE)
+def self_times_root_d_k(x, w_q, w_k, w_v, causal=False):
+    """You multiplied by the square root of d_k: divide by it."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), width=1 / w_k.shape[-1])
+
+
+@self_attention.slip(SCALE)
+def scaled_by_width_of_tokens(x, w_q, w_k, w_v, causal=False):
+    """You scaled by the width of the tokens, d: it is the width of the keys, d_k. Here they
+    differ."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), width=x.shape[-1])
+
+
+@self_attention.slip(SCALE)
+def self_scaled_by_width_of_values(x, w_q, w_k, w_v, causal=False):
+    """You scaled by the width of the values, d_v: it is the width of the keys, d_k. Here they
+    differ."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), width=w_v.shape[-1])
+
+
+@self_attention.slip(SCALE)
+def scaled_by_number_of_tokens(x, w_q, w_k, w_v, causal=False):
+    """You scaled by the number of tokens: it is the width of a key, its last dimension."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), width=x.shape[-2])
+
+
+@self_attention.slip(WEIGHTS_IN_001)
+def self_over_the_queries(x, w_q, w_k, w_v, causal=False):
+    """The softmax ran over the queries, dim -2: each row of weights has to sum to 1, dim -1."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), dim=-2)
+
+
+@self_attention.slip(ONE_ROW_PER_QUERY)
+def self_weights_on_their_side(x, w_q, w_k, w_v, causal=False):
+    """The weights were transposed before they met the values: rows belong to queries."""
+    return _weights(x @ w_q, x @ w_k, _if(causal, _causal(x))).mT @ (x @ w_v)
+
+
+@self_attention.slip(FORMULA)
+def self_without_softmax(x, w_q, w_k, w_v, causal=False):
+    """The softmax is missing: the values were mixed by the scores themselves."""
+    return _closed(_scores(x @ w_q, x @ w_k), _if(causal, _causal(x)), 0.0) @ (x @ w_v)
+
+
+@self_attention.slip(FORMULA)
+def self_without_values(x, w_q, w_k, w_v, causal=False):
+    """These are the weights, [n, n]: they still have to be multiplied with the values."""
+    return _weights(x @ w_q, x @ w_k, _if(causal, _causal(x)))
+
+
+@self_attention.slip(FORMULA)
+def token_added(x, w_q, w_k, w_v, causal=False):
+    """The token itself was added to its row: a whole transformer does so, self-attention does
+    not."""
+    return x + _self(x, w_q, w_k, w_v, _if(causal, _causal(x)))
+
+
+@self_attention.slip(ONE_ROW_PER_QUERY)
+def one_row_for_all(x, w_q, w_k, w_v, causal=False):
+    """The rows were averaged to one: every token keeps a new row of its own, [n, d_v]."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x))).mean(-2)
+
+
+@self_attention.slip(FUTURE)
+def causal_ignored(x, w_q, w_k, w_v, causal=False):
+    """`causal` is ignored: tokens see those that come after them."""
+    return _self(x, w_q, w_k, w_v, None)
+
+
+@self_attention.slip(FUTURE)
+def always_causal(x, w_q, w_k, w_v, causal=False):
+    """The future is closed although nobody asked: only `causal=True` closes it."""
+    return _self(x, w_q, w_k, w_v, _causal(x))
+
+
+@self_attention.slip(FUTURE)
+def causal_if_not_asked(x, w_q, w_k, w_v, causal=False):
+    """`causal` works the wrong way round: True closes the future, False leaves it open."""
+    return _self(x, w_q, w_k, w_v, _if(not causal, _causal(x)))
+
+
+@self_attention.slip(FUTURE)
+def sees_only_the_future(x, w_q, w_k, w_v, causal=False):
+    """Your causal mask leans the wrong way: each token sees itself and what comes after it."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x).mT))
+
+
+@self_attention.slip(FUTURE)
+def causal_mask_turned_round(x, w_q, w_k, w_v, causal=False):
+    """Your causal mask is turned round: it closes the past and the token itself, and opens the
+    future."""
+    return _self(x, w_q, w_k, w_v, _if(causal, ~_causal(x)))
+
+
+@self_attention.slip(FUTURE)
+def not_itself(x, w_q, w_k, w_v, causal=False):
+    """Your causal mask closes the token itself: it is j <= i, not j < i."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, -1)))
+
+
+@self_attention.slip(FUTURE)
+def one_step_ahead(x, w_q, w_k, w_v, causal=False):
+    """Your causal mask lets each token see the next one: its edge is one place too far right."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, 1)))
+
+
+@self_attention.slip(MASKING)
+def future_closed_with_zero(x, w_q, w_k, w_v, causal=False):
+    """The future got the score 0, but exp(0) is 1: it takes minus infinity."""
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), fill=0.0)
+
+
+@self_attention.slip(MASKING)
+def future_closed_after_softmax(x, w_q, w_k, w_v, causal=False):
+    """The future was closed after the softmax: its share is lost, the rows sum to less than 1."""
+    weights = _weights(x @ w_q, x @ w_k)
+    return (weights * _causal(x) if causal else weights) @ (x @ w_v)
+
+
+cross_attention = Task(
+    "cross_attention",
+    points=5,
+    difficulty=3,
+    minutes=10,
+    hints=(
+        "Who looks? The tokens of x. At what? At the memory. So there is one projection of x and "
+        "there are two of the memory.",
+        "The mask says which keys are real, [*batch, k]. Attention wants to know it for each "
+        "query, [*batch, q, k]: the same row for every query. And it may not broadcast: compare "
+        "its shape with that of the memory first.",
+        "`project_rows` three times: [*batch, q, d_k], [*batch, k, d_k], [*batch, k, d_v]. "
+        "memory_mask[..., None, :] is [*batch, 1, k], which broadcasts over the queries.",
+    ),
+)
+
+
+def _row(memory_mask):
+    return None if memory_mask is None else memory_mask[..., None, :]
+
+
+@cross_attention.slip(CROSS)
+def roles_swapped(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """x and memory have changed places: queries come from x, keys and values from memory."""
+    out = _attend(memory @ w_q, x @ w_k, x @ w_v)
+    return out if memory_mask is None else out * memory_mask[..., None]
+
+
+@cross_attention.slip(CROSS)
+def memory_ignored(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """This is self-attention on x: keys and values come from memory."""
+    return _attend(x @ w_q, x @ w_k, x @ w_v, _row(memory_mask))
+
+
+@cross_attention.slip(CROSS)
+def x_ignored(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """This is self-attention on memory: the queries come from x."""
+    return _attend(memory @ w_q, memory @ w_k, memory @ w_v, _row(memory_mask))
+
+
+@cross_attention.slip(CROSS)
+def values_from_x(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Your values come from x: what is handed over comes from memory, like the keys."""
+    return _attend(x @ w_q, memory @ w_k, x @ w_v, _row(memory_mask))
+
+
+@cross_attention.slip(CROSS)
+def keys_from_x(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Your keys come from x: what is compared with the queries comes from memory, like the
+    values."""
+    return _attend(x @ w_q, x @ w_k, memory @ w_v, _row(memory_mask))
+
+
+@cross_attention.slip(VALUES)
+def memory_handed_over(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """You mixed the memory itself: it goes through w_v first."""
+    return _attend(x @ w_q, memory @ w_k, memory, _row(memory_mask))
+
+
+@cross_attention.slip(VALUES)
+def memory_values_made_by_w_k(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Your values are the keys: what is handed over is made by w_v."""
+    return _attend(x @ w_q, memory @ w_k, memory @ w_k, _row(memory_mask))
+
+
+@cross_attention.slip(VALUES)
+def memory_keys_and_values_swapped(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """w_k and w_v have changed places: w_k makes what is compared, w_v what is handed over."""
+    return _attend(x @ w_q, memory @ w_v, memory @ w_k, _row(memory_mask))
+
+
+@cross_attention.slip(ROLES)
+def memory_keys_made_by_w_q(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Your keys are made by w_q, like the queries: memory goes through w_k."""
+    return _attend(x @ w_q, memory @ w_q, memory @ w_v, _row(memory_mask))
+
+
+@cross_attention.slip(ROLES)
+def x_through_w_k(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Your queries are made by w_k, like the keys: x goes through w_q."""
+    return _attend(x @ w_k, memory @ w_k, memory @ w_v, _row(memory_mask))
+
+
+@cross_attention.slip(ROLES)
+def w_q_and_w_k_swapped(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """w_q and w_k have changed places: x goes through w_q, memory through w_k."""
+    return _attend(x @ w_k, memory @ w_q, memory @ w_v, _row(memory_mask))
+
+
+@cross_attention.slip(ONE_ROW_PER_QUERY)
+def memory_asks(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """These are keys times queries: it is Q K^T, so that each row belongs to a token of x."""
+    return _attend(memory @ w_k, x @ w_q, memory @ w_v, _row(memory_mask))
+
+
+@cross_attention.slip(PROJECTIONS)
+def cross_weights_as_linear_does(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The projection weights were transposed, as nn.Linear needs it: here they are [d, d_k], used
+    as x @ w."""
+    return _attend(x @ w_q.mT, memory @ w_k.mT, memory @ w_v.mT, _row(memory_mask))
+
+
+@cross_attention.slip(PROJECTIONS)
+def cross_no_projections(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The weights are not used: x and memory were compared and mixed as they are."""
+    return _attend(x, memory, memory, _row(memory_mask))
+
+
+def _cross(x, memory, w_q, w_k, w_v, memory_mask, **how):
+    return _attend(x @ w_q, memory @ w_k, memory @ w_v, _row(memory_mask), **how)
+
+
+@cross_attention.slip(SCALE)
+def cross_not_scaled(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The scale is missing: divide the scores by the square root of d_k."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, width=1)
+
+
+@cross_attention.slip(SCALE)
+def cross_divided_by_d_k(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """You divided by d_k, or scaled twice: divide once, by the square root of d_k."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, width=w_k.shape[-1] ** 2)
+
+
+@cross_attention.slip(SCALE)
+def cross_scaled_by_width_of_x(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """You scaled by the width of x: it is the width of the keys, d_k. Here they differ."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, width=x.shape[-1])
+
+
+@cross_attention.slip(SCALE)
+def cross_scaled_by_width_of_memory(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """You scaled by the width of memory: it is the width of the keys, d_k. Here they differ."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, width=memory.shape[-1])
+
+
+@cross_attention.slip(SCALE)
+def cross_scaled_by_width_of_values(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """You scaled by the width of the values: it is the width of the keys, d_k. Here they differ."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, width=w_v.shape[-1])
+
+
+@cross_attention.slip(SCALE)
+def cross_scaled_by_number_of_tokens(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """You scaled by the number of memory tokens: it is the width of a key, its last dimension."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, width=memory.shape[-2])
+
+
+@cross_attention.slip(WEIGHTS_IN_001)
+def cross_over_the_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The softmax ran over the queries, dim -2: each row of weights has to sum to 1, dim -1."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, dim=-2)
+
+
+@cross_attention.slip(ONE_ROW_PER_QUERY)
+def cross_weights_on_their_side(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The weights were transposed before they met the values: rows belong to queries."""
+    return _weights(x @ w_q, memory @ w_k, _row(memory_mask)).mT @ (memory @ w_v)
+
+
+@cross_attention.slip(FORMULA)
+def cross_without_softmax(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The softmax is missing: the values were mixed by the scores themselves."""
+    return _closed(_scores(x @ w_q, memory @ w_k), _row(memory_mask), 0.0) @ (memory @ w_v)
+
+
+@cross_attention.slip(FUTURE)
+def cross_causal(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """You closed a future: memory has none for x, all of its real tokens may be looked at."""
+    q, k = x.shape[-2], memory.shape[-2]
+    doors = torch.ones(q, k, dtype=torch.bool, device=x.device).tril()
+    mask = doors if memory_mask is None else doors & _row(memory_mask)
+    return _attend(x @ w_q, memory @ w_k, memory @ w_v, mask)
+
+
+@cross_attention.slip(MEMORY)
+def memory_mask_ignored(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The mask is ignored: memory tokens that are not real still hand over their values."""
+    return _cross(x, memory, w_q, w_k, w_v, None)
+
+
+@cross_attention.slip(MEMORY)
+def memory_mask_turned_round(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The mask is turned round: True stands on the memory tokens that may be looked at."""
+    return _cross(x, memory, w_q, w_k, w_v, None if memory_mask is None else ~memory_mask)
+
+
+@cross_attention.slip(MEMORY)
+def memory_mask_on_the_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The mask was laid on the queries, [..., :, None]: it is about keys, the last dimension."""
+    mask = None if memory_mask is None else memory_mask[..., :, None]
+    return _attend(x @ w_q, memory @ w_k, memory @ w_v, mask)
+
+
+@cross_attention.slip("chapter 3, Shapes: mask[:, None, :] makes it [batch, 1, n]")
+def memory_mask_without_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """The mask [*batch, k] has no dimension for the queries yet: it takes [*batch, 1, k] to serve
+    each of them."""
+    scores = _scores(x @ w_q, memory @ w_k)
+    if memory_mask is not None and scores.dim() > 2:
+        raise ValueError("the mask does not broadcast to the shape of the scores")
+    return _softmax(_closed(scores, memory_mask)) @ (memory @ w_v)
+
+
+@cross_attention.slip(MASKING)
+def memory_mask_after_softmax(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Masked after the softmax, or in the values: the share of what is not real is lost, the rows
+    sum to less than 1."""
+    weights = _weights(x @ w_q, memory @ w_k)
+    return (weights if memory_mask is None else weights * _row(memory_mask)) @ (memory @ w_v)
+
+
+@cross_attention.slip(MASKING)
+def memory_closed_with_zero(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Memory that is not real got the score 0, but exp(0) is 1: it takes minus infinity."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, fill=0.0)
+
+
+@cross_attention.slip(MASKING)
+def memory_zeroed(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """You set the memory that is not real to 0: its scores become 0, and exp(0) is 1. Close it in
+    the scores, with minus infinity."""
+    held = memory if memory_mask is None else memory * memory_mask[..., None]
+    return _cross(x, held, w_q, w_k, w_v, None)
+
+
+@cross_attention.slip(BLIND)
+def memory_closed_with_a_large_number(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Closed with a large negative number: where no memory is real, the answer becomes the mean of
+    it, not zeros."""
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask, fill=-1e4)
+
+
+@cross_attention.slip(BLIND)
+def nan_where_nothing_is_real(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """Where no memory is real you give NaN, as torch.softmax does: attention_weights gives
+    zeros."""
+    scores = _closed(_scores(x @ w_q, memory @ w_k), _row(memory_mask))
+    return torch.softmax(scores, -1) @ (memory @ w_v)
+
+
+@cross_attention.slip("the chapter's text, The formula")
+def x_added(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """x was added to its rows: a whole transformer does so, cross-attention does not."""
+    return x + _cross(x, memory, w_q, w_k, w_v, memory_mask)

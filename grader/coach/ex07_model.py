@@ -1,0 +1,1586 @@
+"""The coach of chapter 7."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from grader.coach import Task
+
+WAVES = "the docstring of positional_encoding: features come in pairs of one frequency"
+ORDER = 'document 001, "The Main Ideas Behind Transformers and Attention": keeping track of order'
+LOOK_UP = 'document 004, "Word embedding to sequence matrix"'
+UNKNOWN = "the docstring of encode_words: a word that it lacks is an error, not an id"
+AVERAGE = 'document 004, "Input neural network": the average of the embeddings, Z1'
+PADDING = "the chapter's text, Shapes: the padding must stay out twice"
+FORMULA = "the chapter's text, The formula: X, H, Z1, logits"
+LOOSE = "the chapter's text, Where the documents are loose"
+SUBMODULES = "the docstring of NextWordModel: the submodules"
+VOCABULARY = 'document 004, "Map to vocabulary space"'
+LOSS = "the chapter's text, The formula: loss = -log softmax(logits)[target]"
+TRAINING = "the docstring of train"
+ARGMAX = 'document 004, "Select maximum output logit"'
+NO_TRACE = "the docstring of predict: asking leaves no trace"
+
+positional_encoding = Task(
+    "positional_encoding",
+    points=4,
+    difficulty=3,
+    minutes=10,
+    hints=(
+        "Two neighbouring features share one frequency: the even one is the sine of an angle, the "
+        "odd one the cosine of the same angle. The angle is the position times the frequency.",
+        "First the even feature numbers 0, 2, 4, ...: divided by d_model they are the exponents. "
+        "Then all angles at once, one row per position. Then sines and cosines in turn, and of "
+        "an odd d_model the last cosine is cut off.",
+        "`arange(n)` as a column [n, 1], over 10000 to the power of `arange(0, d_model, 2) / "
+        "d_model`, broadcasts to [n, pairs]. torch.stack on a new last dimension gives "
+        "[n, pairs, 2]; flatten it and keep d_model columns.",
+    ),
+)
+
+
+def _angles(n, d_model, device, divide=None, base=10000.0, first=0):
+    place = torch.arange(first, first + n, device=device)[:, None]
+    even = torch.arange(0, d_model, 2, device=device)
+    exponent = even / d_model if divide is None else divide(even)
+    return place / base**exponent
+
+
+def _in_turn(one, other, d_model):
+    return torch.stack((one, other), -1).flatten(1)[:, :d_model]
+
+
+def _waves(angles, d_model):
+    return _in_turn(angles.sin(), angles.cos(), d_model)
+
+
+def _encoding(n, d_model, device=None):
+    return _waves(_angles(n, d_model, device), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def sine_and_cosine_swapped(n, d_model, device=None):
+    """Sine and cosine are swapped: even features are sines, so position 0 starts 0, 1, 0, 1."""
+    angles = _angles(n, d_model, device)
+    return _in_turn(angles.cos(), angles.sin(), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def all_sines_first(n, d_model, device=None):
+    """All sines stand first and all cosines after them: they take turns, sine, cosine, sine..."""
+    angles = _angles(n, d_model, device)
+    return torch.cat((angles.sin(), angles.cos()), -1)[:, :d_model]
+
+
+@positional_encoding.slip(WAVES)
+def half_the_exponent(n, d_model, device=None):
+    """The exponent is i / d_model, half of what it should be: it is 2i / d_model for pair i."""
+    return _waves(_angles(n, d_model, device, lambda even: even / 2 / d_model), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def twice_the_exponent(n, d_model, device=None):
+    """The exponent is twice too large: 0, 2, 4, ... is 2i already, do not double it again."""
+    return _waves(_angles(n, d_model, device, lambda even: 2 * even / d_model), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def exponent_not_divided(n, d_model, device=None):
+    """The exponent is 2i alone: it has to be divided by d_model, so that it stays below 1."""
+    return _waves(_angles(n, d_model, device, lambda even: even * 1.0), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def exponent_up_to_one(n, d_model, device=None):
+    """Your exponents run from 0 up to 1 itself: divide 2i by d_model, not by its last value."""
+    return _waves(
+        _angles(n, d_model, device, lambda even: even / max(1, int(even.max()))), d_model
+    )  # fmt: skip
+
+
+@positional_encoding.slip(WAVES)
+def a_frequency_for_each_feature(n, d_model, device=None):
+    """Sine and cosine of a pair have different frequencies: feature 2i + 1 takes 2i, too."""
+    angles = _angles(n, d_model, device)
+    odd = _angles(n, d_model, device, lambda even: (even + 1) / d_model)
+    return _in_turn(angles.sin(), odd.cos(), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def one_frequency(n, d_model, device=None):
+    """All your pairs are alike: the power of 10000 is missing, or // made its exponent 0."""
+    return _waves(_angles(n, d_model, device, lambda even: even * 0.0), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def frequencies_rise(n, d_model, device=None):
+    """You multiply by the power of 10000: divide by it, or give the exponent a minus sign."""
+    return _waves(_angles(n, d_model, device, lambda even: -even / d_model), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def powers_of_e(n, d_model, device=None):
+    """These are powers of e: with exp, the exponent has to be multiplied by log(10000)."""
+    return _waves(_angles(n, d_model, device, base=2.718281828459045), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def log10_for_log(n, d_model, device=None):
+    """You took log10(10000), which is 4: exp goes with the natural logarithm, math.log."""
+    return _waves(_angles(n, d_model, device, base=54.598150033144236), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def base_1000(n, d_model, device=None):
+    """The base is 1000: a zero is missing, it is 10000."""
+    return _waves(_angles(n, d_model, device, base=1000.0), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def base_100000(n, d_model, device=None):
+    """The base is 100000: a zero too many, it is 10000."""
+    return _waves(_angles(n, d_model, device, base=100000.0), d_model)
+
+
+@positional_encoding.slip("the docstring of positional_encoding: positions are counted from 0")
+def counted_from_one(n, d_model, device=None):
+    """Your positions start at 1: the first one is 0, so its row is 0, 1, 0, 1, ..."""
+    return _waves(_angles(n, d_model, device, first=1), d_model)
+
+
+@positional_encoding.slip("the docstring of positional_encoding: Returns")
+def features_as_rows(n, d_model, device=None):
+    """Positions are your columns: they are the rows, [n, d_model]."""
+    return _encoding(n, d_model, device).T
+
+
+@positional_encoding.slip("the docstring of positional_encoding: Returns")
+def with_a_batch(n, d_model, device=None):
+    """There is a dimension too many: [n, d_model] is asked for, without a batch."""
+    return _encoding(n, d_model, device)[None]
+
+
+@positional_encoding.slip(WAVES)
+def sines_only(n, d_model, device=None):
+    """All your features are sines: the odd ones are cosines."""
+    angles = _angles(n, d_model, device)
+    return _in_turn(angles.sin(), angles.sin(), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def angles_only(n, d_model, device=None):
+    """These are the angles themselves: sine and cosine are missing."""
+    angles = _angles(n, d_model, device)
+    return _in_turn(angles, angles, d_model)
+
+
+@positional_encoding.slip(WAVES)
+def in_degrees(n, d_model, device=None):
+    """The angles were taken for degrees: torch.sin wants them as they are, in radians."""
+    return _waves(_angles(n, d_model, device).deg2rad(), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def position_as_a_share(n, d_model, device=None):
+    """The position was divided by n: a row must not depend on how many rows there are."""
+    return _waves(_angles(n, d_model, device) / max(n, 1), d_model)
+
+
+@positional_encoding.slip("the docstring of positional_encoding: an odd d_model ends on a sine")
+def no_place_for_an_odd_feature(n, d_model, device=None):
+    """An odd d_model has one cosine less than sines: cut one off before you put them in."""
+    angles = _angles(n, d_model, device)
+    table = torch.zeros(n, d_model, device=device)
+    table[:, 0::2] = angles.sin()
+    table[:, 1::2] = angles.cos()
+    return table
+
+
+@positional_encoding.slip("the docstring of positional_encoding: an odd d_model ends on a sine")
+def one_feature_too_many(n, d_model, device=None):
+    """For an odd d_model you return one feature too many: the last cosine is left out."""
+    return _waves(_angles(n, d_model, device), d_model + 1)
+
+
+@positional_encoding.slip("the docstring of positional_encoding: an odd d_model ends on a sine")
+def one_feature_too_few(n, d_model, device=None):
+    """For an odd d_model you return one feature too few: it ends on a sine of its own."""
+    return _waves(_angles(n, d_model, device), d_model // 2 * 2)
+
+
+@positional_encoding.slip("the docstring of positional_encoding: an odd d_model ends on a sine")
+def last_feature_left_at_zero(n, d_model, device=None):
+    """For an odd d_model your last feature stays 0: it is a sine like every even feature."""
+    return F.pad(_waves(_angles(n, d_model, device), d_model // 2 * 2), (0, d_model % 2))
+
+
+encode_words = Task(
+    "encode_words",
+    points=1,
+    difficulty=1,
+    minutes=5,
+    hints=(
+        "The vocabulary knows the id of each word. A dict that is asked for what it lacks, with "
+        "square brackets, raises a KeyError by itself, and the error names the key.",
+        "Look up each word in turn, in the order in which it stands, and make one tensor of the "
+        "ids. Mind the empty list: torch cannot guess a dtype from it.",
+        "A list comprehension over the words, put into `torch.tensor(..., dtype=torch.long)`, "
+        "gives [n].",
+    ),
+)
+
+
+def _ids(words, vocabulary, dtype=torch.long):
+    return torch.tensor([vocabulary[word] for word in words], dtype=dtype)
+
+
+@encode_words.slip(UNKNOWN)
+def unknown_becomes_zero(words, vocabulary):
+    """An unknown word becomes 0, and that is another word's id: let the KeyError come."""
+    return torch.tensor([vocabulary.get(word, 0) for word in words], dtype=torch.long)
+
+
+@encode_words.slip(UNKNOWN)
+def unknown_becomes_minus_one(words, vocabulary):
+    """An unknown word becomes -1, which no embedding knows: let the KeyError come."""
+    return torch.tensor([vocabulary.get(word, -1) for word in words], dtype=torch.long)
+
+
+@encode_words.slip(UNKNOWN)
+def unknown_is_left_out(words, vocabulary):
+    """An unknown word is left out, and the sentence gets shorter: let the KeyError come."""
+    return _ids([word for word in words if word in vocabulary], vocabulary)
+
+
+@encode_words.slip(UNKNOWN)
+def unknown_is_added(words, vocabulary):
+    """An unknown word gets a new id, which no embedding knows: let the KeyError come."""
+    for word in words:
+        vocabulary.setdefault(word, len(vocabulary))
+    return _ids(words, vocabulary)
+
+
+@encode_words.slip(UNKNOWN)
+def refused_with_another_error(words, vocabulary):
+    """An unknown word is refused, but not with a KeyError: vocabulary[word] raises one itself."""
+    for word in words:
+        if word not in vocabulary:
+            raise ValueError(f"{word} is not in the vocabulary")
+    return _ids(words, vocabulary)
+
+
+@encode_words.slip(UNKNOWN)
+def refused_without_the_word(words, vocabulary):
+    """Your KeyError does not say which word is unknown: put the word into it."""
+    if any(word not in vocabulary for word in words):
+        raise KeyError("there is an unknown word")
+    return _ids(words, vocabulary)
+
+
+@encode_words.slip("the docstring of encode_words: Returns")
+def ids_as_floats(words, vocabulary):
+    """Your ids are floats: an embedding is asked with whole numbers, dtype torch.long."""
+    return _ids(words, vocabulary, torch.float32)
+
+
+@encode_words.slip("the docstring of encode_words: Returns")
+def ids_as_int32(words, vocabulary):
+    """Your ids are int32: torch.long, that is int64, is asked for."""
+    return _ids(words, vocabulary, torch.int32)
+
+
+@encode_words.slip("the docstring of encode_words: Returns")
+def float_where_there_are_no_words(words, vocabulary):
+    """Without words your tensor is float32: torch cannot guess, so say dtype=torch.long."""
+    return torch.tensor([vocabulary[word] for word in words])
+
+
+@encode_words.slip("the docstring of encode_words: Returns")
+def a_list_of_ids(words, vocabulary):
+    """The ids are right, but in a list: make a tensor of it."""
+    return [vocabulary[word] for word in words]
+
+
+@encode_words.slip("the docstring of encode_words: Returns")
+def ids_with_a_batch(words, vocabulary):
+    """There is a dimension too many: [n] is asked for, the batch comes later."""
+    return _ids(words, vocabulary)[None]
+
+
+@encode_words.slip("the docstring of encode_words: Returns")
+def one_hot_rows(words, vocabulary):
+    """These are one-hot rows: nn.Embedding wants the ids themselves."""
+    return F.one_hot(_ids(words, vocabulary), max(vocabulary.values()) + 1)
+
+
+@encode_words.slip(LOOK_UP)
+def ids_in_order_of_size(words, vocabulary):
+    """Your ids are sorted: they keep the order of the words."""
+    return _ids(words, vocabulary).sort().values
+
+
+@encode_words.slip(LOOK_UP)
+def words_in_order_of_the_alphabet(words, vocabulary):
+    """The words were sorted before they were looked up: they keep their order."""
+    return _ids(sorted(words), vocabulary)
+
+
+@encode_words.slip(LOOK_UP)
+def words_from_the_end(words, vocabulary):
+    """The words were taken from the end, as `pop()` does: they keep their order."""
+    return _ids(words[::-1], vocabulary)
+
+
+@encode_words.slip(LOOK_UP)
+def every_word_once(words, vocabulary):
+    """A word that comes again is lost, as in a set or dict: each word gives an id each time."""
+    return _ids(list(dict.fromkeys(words)), vocabulary)
+
+
+@encode_words.slip(LOOK_UP)
+def in_order_of_the_vocabulary(words, vocabulary):
+    """You went through the vocabulary and kept what was said: go through the words instead."""
+    missing = [word for word in words if word not in vocabulary]
+    return _ids([word for word in vocabulary if word in words] + missing, vocabulary)
+
+
+@encode_words.slip(LOOK_UP)
+def places_in_the_sentence(words, vocabulary):
+    """These are the places of the words in the sentence: the vocabulary was not asked."""
+    _ids(words, vocabulary)
+    return torch.arange(len(words))
+
+
+@encode_words.slip(LOOK_UP)
+def places_in_the_vocabulary(words, vocabulary):
+    """These are the places of the words in the dict: the id is the value that stands there."""
+    _ids(words, vocabulary)
+    return torch.tensor([list(vocabulary).index(word) for word in words], dtype=torch.long)
+
+
+@encode_words.slip("the docstring of encode_words: words are left unchanged")
+def uses_up_the_list(words, vocabulary):
+    """The caller's list is empty after the call: `pop` took its words out, use a for loop."""
+    ids = []
+    while words:
+        ids.append(vocabulary[words.pop(0)])
+    return torch.tensor(ids, dtype=torch.long)
+
+
+@encode_words.slip(UNKNOWN)
+def small_letters_only(words, vocabulary):
+    """The words were changed to small letters: the vocabulary may know "Like" and "like"."""
+    return _ids([word.lower() for word in words], vocabulary)
+
+
+mean_pool = Task(
+    "mean_pool",
+    points=3,
+    difficulty=2,
+    minutes=5,
+    hints=(
+        "A mean is a sum divided by a count. With lengths, both change: only the first "
+        "lengths[b] rows are added up, and the count is lengths[b].",
+        "Without lengths, average over the tokens, which are the middle dimension. With lengths, "
+        "first compare their shape with the batch, then set the padding to 0, add up, divide by "
+        "the lengths.",
+        "`padding_mask(lengths, n)` is [batch, n]; give it a last dimension [batch, n, 1] and it "
+        "lines up with x. After the sum over dim 1 there is [batch, d], and the lengths, as a "
+        "column [batch, 1], divide it.",
+    ),
+)
+
+
+def _checked(x, lengths):
+    if x.ndim != 3:
+        raise ValueError(f"x must be [batch, n, d]: got {tuple(x.shape)}")
+    if lengths is None:
+        return torch.full((x.shape[0],), x.shape[1], device=x.device)
+    if lengths.shape != x.shape[:1]:
+        raise ValueError(f"{tuple(lengths.shape)} lengths for {tuple(x.shape)}")
+    return lengths
+
+
+def _real(x, lengths):
+    return torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+
+
+def _kept(x, lengths, closed=0.0):
+    return x.masked_fill(~_real(x, lengths)[:, :, None], closed)
+
+
+def _mean(x, lengths=None):
+    lengths = _checked(x, lengths)
+    return _kept(x, lengths).sum(1) / lengths[:, None]
+
+
+@mean_pool.slip(PADDING)
+def padding_counted(x, lengths=None):
+    """The sum leaves the padding out, but you divide by n: divide by each sequence's length."""
+    return _kept(x, _checked(x, lengths)).mean(1)
+
+
+@mean_pool.slip(PADDING)
+def lengths_not_used(x, lengths=None):
+    """`lengths` changes nothing: the padding is averaged as if it were words."""
+    _checked(x, lengths)
+    return x.mean(1)
+
+
+@mean_pool.slip(PADDING)
+def padding_added_up(x, lengths=None):
+    """You divide by the lengths, but the sum still holds the padding: set it to 0 before."""
+    return x.sum(1) / _checked(x, lengths)[:, None]
+
+
+@mean_pool.slip(PADDING)
+def padding_instead(x, lengths=None):
+    """You averaged the padding and left the words out: the mask is turned round."""
+    if lengths is None:
+        return x.mean(1)
+    padding = ~_real(x, _checked(x, lengths))
+    return (x * padding[:, :, None]).sum(1) / padding.sum(1)[:, None].clamp_min(1)
+
+
+@mean_pool.slip(PADDING)
+def one_token_too_many(x, lengths=None):
+    """One row of padding is averaged, too: compare with <, not <=; the count starts at 0."""
+    return _mean(x, (_checked(x, lengths) + 1).clamp_max(x.shape[1]))
+
+
+@mean_pool.slip(PADDING)
+def one_row_too_many_in_the_sum(x, lengths=None):
+    """The sum holds one row of padding: compare with <, not <=; the count starts at 0."""
+    lengths = _checked(x, lengths)
+    return _kept(x, lengths + 1).sum(1) / lengths[:, None]
+
+
+@mean_pool.slip(PADDING)
+def one_token_too_few(x, lengths=None):
+    """The last word of each sequence is left out: lengths[b] rows are real."""
+    if lengths is None:
+        return x.mean(1)
+    return _mean(x, (_checked(x, lengths) - 1).clamp_min(1))
+
+
+@mean_pool.slip(PADDING)
+def one_length_for_all(x, lengths=None):
+    """All sequences are cut at the longest length: each has a length of its own."""
+    lengths = _checked(x, lengths)
+    return x[:, : int(lengths.max())].mean(1)
+
+
+@mean_pool.slip(PADDING)
+def first_length_for_all(x, lengths=None):
+    """All sequences are cut at the first one's length: each has a length of its own."""
+    lengths = _checked(x, lengths)
+    return x[:, : int(lengths[0])].mean(1)
+
+
+@mean_pool.slip(PADDING)
+def padding_in_front(x, lengths=None):
+    """You averaged the last rows of each sequence: the padding stands at the end, words first."""
+    lengths = _checked(x, lengths)
+    return _mean(x.flip(1), lengths)
+
+
+@mean_pool.slip(AVERAGE)
+def over_the_features(x, lengths=None):
+    """You averaged over the features, dim 2: the tokens are dim 1."""
+    return _kept(x, _checked(x, lengths)).mean(2)
+
+
+@mean_pool.slip(AVERAGE)
+def over_the_batch(x, lengths=None):
+    """You averaged over the sequences, dim 0: the tokens are dim 1."""
+    return _kept(x, _checked(x, lengths)).mean(0)
+
+
+@mean_pool.slip(AVERAGE)
+def over_everything(x, lengths=None):
+    """One number came out: average over the tokens only, dim 1."""
+    lengths = _checked(x, lengths)
+    return _kept(x, lengths).sum() / (lengths.sum() * x.shape[2])
+
+
+@mean_pool.slip(AVERAGE)
+def all_tokens_of_the_batch(x, lengths=None):
+    """You divided by the number of tokens of the whole batch: each sequence has its own."""
+    lengths = _checked(x, lengths)
+    return _kept(x, lengths).sum(1) / lengths.sum()
+
+
+@mean_pool.slip(AVERAGE)
+def sum_without_a_division(x, lengths=None):
+    """This is the sum of the tokens: divide by how many there are."""
+    return _kept(x, _checked(x, lengths)).sum(1)
+
+
+@mean_pool.slip(AVERAGE)
+def largest_instead(x, lengths=None):
+    """This is the largest value of each feature, max pooling: the mean is asked for."""
+    return _kept(x, _checked(x, lengths), -torch.inf).amax(1)
+
+
+@mean_pool.slip(AVERAGE)
+def last_token_instead(x, lengths=None):
+    """This is each sequence's last token: the mean of all its tokens is asked for."""
+    lengths = _checked(x, lengths)
+    return x[torch.arange(len(x), device=x.device), lengths - 1]
+
+
+@mean_pool.slip(AVERAGE)
+def first_token_instead(x, lengths=None):
+    """This is each sequence's first token: the mean of all its tokens is asked for."""
+    _checked(x, lengths)
+    return x[:, 0]
+
+
+@mean_pool.slip("the docstring of mean_pool: Returns")
+def token_dimension_kept(x, lengths=None):
+    """The tokens' dimension is still there, with size 1: leave out keepdim."""
+    return _mean(x, lengths)[:, None]
+
+
+@mean_pool.slip("the docstring of mean_pool: Returns")
+def squeezed(x, lengths=None):
+    """`squeeze` also takes a batch of 1 away: name the dimension, squeeze(1), or do without."""
+    return _mean(x, lengths).squeeze()
+
+
+@mean_pool.slip(PADDING)
+def padding_has_a_say_when_large(x, lengths=None):
+    """The padding was pushed down, not taken out: where it is large, it still has a say."""
+    real = _real(x, _checked(x, lengths))[:, :, None]
+    share = torch.where(real, 1.0, 1e-5).to(x.dtype)
+    return (x * share).sum(1) / share.sum(1)
+
+
+NextWordModel = Task(
+    "NextWordModel",
+    points=5,
+    difficulty=4,
+    minutes=20,
+    hints=(
+        "You have built every part: an embedding turns ids into tokens, your multi-head attention "
+        "gives them context, your mean makes one vector of them, a linear layer scores the words.",
+        "Make the three submodules in __init__, under just the names of the docstring. In forward "
+        "go through them in order. With lengths, one mask keeps the padding out of the attention, "
+        "and the same lengths keep it out of the mean.",
+        "ids [batch, n] -> [batch, n, d_model]; positions are [n, d_model] and broadcast, once "
+        "they have the embedding's dtype; the mask is `padding_mask`, [batch, n], with a "
+        "dimension for the queries, [batch, 1, n]; pooled [batch, d_model] -> [batch, vocab_size].",
+    ),
+)
+
+
+class _Attention(nn.Module):
+    def __init__(self, d_model, n_heads, bias=True):
+        super().__init__()
+        self.n_heads = n_heads
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            self.add_module(name, nn.Linear(d_model, d_model, bias=bias))
+
+    def forward(self, x, mask=None):
+        query, key, value = (self.heads(layer(x)) for layer in (self.w_q, self.w_k, self.w_v))
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, None], -torch.inf)
+        mixed = scores.softmax(-1).nan_to_num(0.0) @ value
+        return self.w_o(mixed.transpose(1, 2).flatten(2))
+
+    def heads(self, x):
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+
+class _Model(nn.Module):
+    """A right model in steps; each slip changes one."""
+
+    def __init__(self, vocab_size, d_model, n_heads=1, positions=False):
+        super().__init__()
+        if n_heads < 1 or d_model % n_heads:
+            raise ValueError(f"{n_heads} heads cannot share {d_model} features")
+        self.positions = positions
+        self.make(vocab_size, d_model, n_heads)
+
+    def make(self, vocab_size, d_model, n_heads):
+        self.embedding = nn.Embedding(vocab_size, d_model)
+        self.attention = _Attention(d_model, n_heads)
+        self.head = nn.Linear(d_model, vocab_size)
+
+    def forward(self, ids, lengths=None):
+        if ids.ndim != 2 or (lengths is not None and lengths.shape != ids.shape[:1]):
+            sizes = None if lengths is None else tuple(lengths.shape)
+            raise ValueError(f"{sizes} lengths for ids {tuple(ids.shape)}")
+        x = self.embed(ids)
+        return self.score(self.pool(self.attend(x, self.mask(ids, lengths)), lengths))
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x + self.waves(x).to(x.dtype) if self.positions else x
+
+    def waves(self, x):
+        return _encoding(x.shape[1], x.shape[2], x.device)
+
+    def mask(self, ids, lengths):
+        return None if lengths is None else _real(ids, lengths)[:, None, :]
+
+    def attend(self, x, mask):
+        return self.attention(x, mask)
+
+    def pool(self, x, lengths):
+        return _mean(x, lengths)
+
+    def score(self, pooled):
+        return self.head(pooled)
+
+
+@NextWordModel.slip(ORDER)
+class positions_left_out(_Model):
+    """positions=True changes nothing: the encoding is not added to the embeddings."""
+
+    def embed(self, ids):
+        return self.embedding(ids)
+
+
+@NextWordModel.slip("the docstring of NextWordModel: Args, positions")
+class positions_always_added(_Model):
+    """The positions are added whether they are asked for or not: look at `positions` first."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x + self.waves(x).to(x.dtype)
+
+
+@NextWordModel.slip("CURRICULUM, ex07: plus positions, cast to the embedding's dtype")
+class positions_not_cast(_Model):
+    """The encoding comes in the default dtype: cast it to the embedding's before you add it."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x + self.waves(x) if self.positions else x
+
+
+@NextWordModel.slip(ORDER)
+class positions_instead_of_words(_Model):
+    """With positions the words are lost: add the encoding to the embedding, do not replace it."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return self.waves(x).to(x.dtype).expand_as(x) if self.positions else x
+
+
+@NextWordModel.slip(ORDER)
+class positions_multiplied(_Model):
+    """The embedding was multiplied by the encoding: add it."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x * self.waves(x).to(x.dtype) if self.positions else x
+
+
+@NextWordModel.slip(ORDER)
+class positions_along_the_batch(_Model):
+    """The encoding counts the sequences, not the words of each: n is ids.shape[1]."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        waves = _encoding(len(x), x.shape[2], x.device).to(x.dtype)[:, None]
+        return x + waves if self.positions else x
+
+
+@NextWordModel.slip(ORDER)
+class positions_after_the_attention(_Model):
+    """The positions come after the attention: it must see them, so add them to the embedding."""
+
+    def embed(self, ids):
+        return self.embedding(ids)
+
+    def attend(self, x, mask):
+        x = self.attention(x, mask)
+        return x + self.waves(x).to(x.dtype) if self.positions else x
+
+
+@NextWordModel.slip(FORMULA)
+class embedding_scaled(_Model):
+    """The embedding was multiplied by the square root of d_model, as in the 2017 paper: not here."""
+
+    def embed(self, ids):
+        x = self.embedding(ids) * self.embedding.embedding_dim**0.5
+        return x + self.waves(x).to(x.dtype) if self.positions else x
+
+
+@NextWordModel.slip(FORMULA)
+class attention_left_out(_Model):
+    """The attention was left out: the words go to the mean without their context."""
+
+    def attend(self, x, mask):
+        return x
+
+
+@NextWordModel.slip(FORMULA)
+class mean_before_attention(_Model):
+    """The mean comes before the attention: one vector alone has nothing to look at."""
+
+    def forward(self, ids, lengths=None):
+        pooled = self.pool(self.embed(ids), lengths)
+        return self.score(self.attention(pooled[:, None])[:, 0])
+
+
+@NextWordModel.slip("the docstring of NextWordModel: Args, n_heads")
+class one_head_whatever_is_asked(_Model):
+    """n_heads changes nothing: hand it on to MultiHeadAttention."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, 1)
+
+
+@NextWordModel.slip(FORMULA)
+class input_added_again(_Model):
+    """The tokens were added to what the attention gave, a residual connection: not here."""
+
+    def attend(self, x, mask):
+        return x + self.attention(x, mask)
+
+
+@NextWordModel.slip(FORMULA)
+class normalised(_Model):
+    """A layer norm stands after the attention: this model has none."""
+
+    def attend(self, x, mask):
+        return F.layer_norm(self.attention(x, mask), x.shape[-1:])
+
+
+@NextWordModel.slip(FORMULA)
+class normalised_with_residual(_Model):
+    """Residual and layer norm, as in a whole Transformer block: this model has neither."""
+
+    def attend(self, x, mask):
+        return F.layer_norm(x + self.attention(x, mask), x.shape[-1:])
+
+
+@NextWordModel.slip("the chapter's text, The formula: the words, each with its context")
+class cannot_look_ahead(_Model):
+    """A causal mask closes the later words: here every word may look at every other one."""
+
+    def mask(self, ids, lengths):
+        n = ids.shape[1]
+        earlier = torch.ones(1, n, n, dtype=torch.bool, device=ids.device).tril()
+        return earlier if lengths is None else earlier & _real(ids, lengths)[:, None, :]
+
+
+@NextWordModel.slip(PADDING)
+class lengths_left_out(_Model):
+    """`lengths` changes nothing: hand it on to the attention, as a mask, and to the mean."""
+
+    def forward(self, ids, lengths=None):
+        if lengths is not None and lengths.shape != ids.shape[:1]:
+            raise ValueError(f"{tuple(lengths.shape)} lengths for ids {tuple(ids.shape)}")
+        return super().forward(ids)
+
+
+@NextWordModel.slip(PADDING)
+class padding_attended_to(_Model):
+    """Words still look at the padding: close its keys with a mask [batch, 1, n], not [batch, n, 1].
+
+    The mean is right; it is the attention that has no mask, or one for the queries.
+    """
+
+    def mask(self, ids, lengths):
+        return None
+
+
+@NextWordModel.slip(PADDING)
+class padding_averaged(_Model):
+    """The attention leaves the padding out, but the mean does not: hand `lengths` to mean_pool."""
+
+    def pool(self, x, lengths):
+        return x.mean(1)
+
+
+@NextWordModel.slip(PADDING)
+class padding_counted_in_the_mean(_Model):
+    """The padding is 0 in your mean, but still counted: divide by the lengths, not by n."""
+
+    def pool(self, x, lengths):
+        return x.mean(1) if lengths is None else _kept(x, lengths).mean(1)
+
+
+@NextWordModel.slip(PADDING)
+class padding_made_zero(_Model):
+    """The padding was set to 0, but a zero is still a key that gets weight: it takes a mask."""
+
+    def forward(self, ids, lengths=None):
+        if lengths is None:
+            return super().forward(ids)
+        if lengths.shape != ids.shape[:1]:
+            raise ValueError(f"{tuple(lengths.shape)} lengths for ids {tuple(ids.shape)}")
+        x = self.attention(_kept(self.embed(ids), lengths))
+        return self.score(self.pool(x, lengths))
+
+
+@NextWordModel.slip("CURRICULUM, the conventions: True means may attend")
+class mask_turned_round(_Model):
+    """The mask is turned round, so words see the padding only: True means may attend."""
+
+    def mask(self, ids, lengths):
+        return None if lengths is None else ~_real(ids, lengths)[:, None, :]
+
+
+@NextWordModel.slip(AVERAGE)
+class last_word_only(_Model):
+    """Only the last word reaches the head: it is the mean of all words that does."""
+
+    def pool(self, x, lengths):
+        last = _checked(x, lengths) - 1
+        return x[torch.arange(len(x), device=x.device), last]
+
+
+@NextWordModel.slip(AVERAGE)
+class first_word_only(_Model):
+    """Only the first word reaches the head: it is the mean of all words that does."""
+
+    def pool(self, x, lengths):
+        return x[:, 0]
+
+
+@NextWordModel.slip(AVERAGE)
+class largest_of_each_feature(_Model):
+    """The largest value of each feature reaches the head, max pooling: it is the mean that does."""
+
+    def pool(self, x, lengths):
+        return _kept(x, _checked(x, lengths), -torch.inf).amax(1)
+
+
+@NextWordModel.slip(AVERAGE)
+class sum_of_the_words(_Model):
+    """The sum of the words reaches the head: it is their mean that does."""
+
+    def pool(self, x, lengths):
+        return _kept(x, _checked(x, lengths)).sum(1)
+
+
+@NextWordModel.slip(AVERAGE)
+class logits_for_every_word(_Model):
+    """There are logits for every word of the sequence: the mean before the head is missing."""
+
+    def pool(self, x, lengths):
+        return x
+
+
+@NextWordModel.slip(LOOSE)
+class probabilities(_Model):
+    """These are probabilities: the logits are asked for, without a softmax after the head."""
+
+    def score(self, pooled):
+        return self.head(pooled).softmax(-1)
+
+
+@NextWordModel.slip(LOOSE)
+class logarithms_of_probabilities(_Model):
+    """These are logarithms of probabilities: leave out the log_softmax, logits are asked for."""
+
+    def score(self, pooled):
+        return self.head(pooled).log_softmax(-1)
+
+
+@NextWordModel.slip(LOOSE)
+class sigmoid_of_the_logits(_Model):
+    """A sigmoid stands after the head: the logits are asked for as they are."""
+
+    def score(self, pooled):
+        return self.head(pooled).sigmoid()
+
+
+@NextWordModel.slip(FORMULA)
+class relu_after_the_head(_Model):
+    """No logit is below 0: a ReLU stands after the head, and it cuts off half of what was said."""
+
+    def score(self, pooled):
+        return self.head(pooled).relu()
+
+
+@NextWordModel.slip(FORMULA)
+class relu_before_the_head(_Model):
+    """A ReLU stands before the head: logits = Z1 W + b, with nothing between."""
+
+    def score(self, pooled):
+        return self.head(pooled.relu())
+
+
+@NextWordModel.slip("the docstring of forward: Returns")
+class the_winner_only(_Model):
+    """You return the id of the best word: all its logits are asked for, argmax is for predict."""
+
+    def score(self, pooled):
+        return self.head(pooled).argmax(-1)
+
+
+@NextWordModel.slip(VOCABULARY)
+class head_not_called(_Model):
+    """The mean itself comes out, d_model wide: the head that maps it to the words is missing."""
+
+    def score(self, pooled):
+        return pooled
+
+
+@NextWordModel.slip(VOCABULARY)
+class embedding_used_as_head(_Model):
+    """The embedding's weights score the words: it is `head`, with weights of its own, that does."""
+
+    def score(self, pooled):
+        return F.linear(pooled, self.embedding.weight)
+
+
+@NextWordModel.slip(SUBMODULES)
+class embedding_used_as_head_with_bias(_Model):
+    """The head's bias is used with the embedding's weights: `head` has weights of its own."""
+
+    def score(self, pooled):
+        return F.linear(pooled, self.embedding.weight, self.head.bias)
+
+
+@NextWordModel.slip("the docstring of forward: Returns")
+class batch_of_one_squeezed(_Model):
+    """`squeeze` takes a batch of 1 away: logits are [batch, vocab_size] for every batch."""
+
+    def score(self, pooled):
+        return self.head(pooled).squeeze()
+
+
+@NextWordModel.slip("the docstring of forward: Returns")
+class words_before_batch(_Model):
+    """Your logits are [vocab_size, batch]: one row for each sequence is asked for."""
+
+    def score(self, pooled):
+        return self.head(pooled).T
+
+
+@NextWordModel.slip(SUBMODULES)
+class head_without_bias(_Model):
+    """The head was made with bias=False: it needs its bias."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.head = nn.Linear(d_model, vocab_size, bias=False)
+
+
+@NextWordModel.slip(SUBMODULES)
+class head_turned_round(_Model):
+    """The head goes from vocab_size to d_model: nn.Linear takes what comes in first, d_model."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.head = nn.Linear(vocab_size, d_model)
+
+
+@NextWordModel.slip(SUBMODULES)
+class head_as_wide_as_the_tokens(_Model):
+    """The head gives d_model numbers: it must give one for each word of the vocabulary."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.head = nn.Linear(d_model, d_model)
+
+
+@NextWordModel.slip(SUBMODULES)
+class embedding_turned_round(_Model):
+    """The embedding was made with d_model first: nn.Embedding takes the number of words first."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.embedding = nn.Embedding(d_model, vocab_size)
+
+
+@NextWordModel.slip(SUBMODULES)
+class attention_without_bias(_Model):
+    """The attention was made with bias=False: document 004 has biases on all projections."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.attention = _Attention(d_model, n_heads, bias=False)
+
+
+@NextWordModel.slip(SUBMODULES)
+class other_names(_Model):
+    """The embedding stands under another name: the names in the docstring are part of the task."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        self.embed_tokens = nn.Embedding(vocab_size, d_model)
+        self.attn = _Attention(d_model, n_heads)
+        self.fc = nn.Linear(d_model, vocab_size)
+
+
+@NextWordModel.slip(SUBMODULES)
+class head_under_another_name(_Model):
+    """The last layer stands under another name: it has to be called `head`."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.fc = self.head
+        del self.head
+
+
+@NextWordModel.slip(SUBMODULES)
+class attention_under_another_name(_Model):
+    """The attention stands under another name: it has to be called `attention`."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.attn = self.attention
+        del self.attention
+
+
+@NextWordModel.slip(SUBMODULES)
+class head_in_several_layers(_Model):
+    """`head` is a Sequential: one nn.Linear is asked for."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.head = nn.Sequential(nn.Linear(d_model, d_model), nn.ReLU(), self.head)
+
+
+@NextWordModel.slip("the chapter's text, Shapes: any id of the vocabulary may stand in the padding")
+class word_zero_as_padding(_Model):
+    """Word 0 never learns: padding_idx=0 stops its gradient, but lengths say what is padding."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.embedding = nn.Embedding(vocab_size, d_model, padding_idx=0)
+
+
+@NextWordModel.slip(TRAINING)
+class embedding_frozen(_Model):
+    """The embedding cannot learn, its requires_grad is off: it is trained like all the rest."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.embedding.weight.requires_grad_(False)
+
+
+@NextWordModel.slip(SUBMODULES)
+class super_init_forgotten(_Model):
+    """`super().__init__()` is missing: it must come before the first submodule is made."""
+
+    def __init__(self, vocab_size, d_model, n_heads=1, positions=False):
+        self.positions = positions
+        self.make(vocab_size, d_model, n_heads)
+
+
+train = Task(
+    "train",
+    points=3,
+    difficulty=3,
+    minutes=10,
+    hints=(
+        "Every step has the same four parts: logits, loss, gradients, a change of the weights. "
+        "Gradients add up in `.grad` until somebody clears them.",
+        "Make the optimiser once, before the loop, over all parameters. In the loop: ask the model "
+        "with ids and lengths, take the cross-entropy of the raw logits, keep it as a float, "
+        "clear the old gradients, go backward, step.",
+        "`F.cross_entropy(logits, targets)` takes [batch, vocab_size] and [batch] and averages "
+        "over the batch. `.item()` makes a float of its []; the list has `steps` of them.",
+    ),
+)
+
+
+def _loss(model, ids, targets, lengths=None, measure=F.cross_entropy):
+    if targets.shape != ids.shape[:1]:
+        raise ValueError(f"{tuple(targets.shape)} targets for ids {tuple(ids.shape)}")
+    logits = model(ids) if lengths is None else model(ids, lengths)
+    return measure(logits, targets)
+
+
+def _downhill(weights, loss, lr):
+    weights = list(weights)
+    slopes = torch.autograd.grad(loss, weights)
+    with torch.no_grad():
+        for weight, slope in zip(weights, slopes, strict=True):
+            weight -= lr * slope
+
+
+def _train(model, ids, targets, steps, lr, lengths, measure=F.cross_entropy):
+    losses = []
+    for _ in range(steps):
+        loss = _loss(model, ids, targets, lengths, measure)
+        losses.append(loss.item())
+        _downhill(model.parameters(), loss, lr)
+    return losses
+
+
+@train.slip(TRAINING)
+def loss_after_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Each loss is taken after its step: keep the one that the step was computed from."""
+    losses = []
+    for _ in range(steps):
+        _downhill(model.parameters(), _loss(model, ids, targets, lengths), lr)
+        losses.append(_loss(model, ids, targets, lengths).item())
+    return losses
+
+
+@train.slip(TRAINING)
+def last_loss_only(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Only one number came back: put each step's loss into a list and return the list."""
+    losses = _train(model, ids, targets, steps, lr, lengths)
+    return losses[-1] if losses else 0.0
+
+
+@train.slip(TRAINING)
+def losses_as_one_tensor(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """A tensor came back: a list of Python floats is asked for."""
+    return torch.tensor(_train(model, ids, targets, steps, lr, lengths))
+
+
+@train.slip(TRAINING)
+def model_and_losses(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Several things came back: the model is trained in place, return the losses alone."""
+    return model, _train(model, ids, targets, steps, lr, lengths)
+
+
+@train.slip(TRAINING)
+def losses_as_tensors(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The losses are tensors, and each keeps its whole graph alive: use `.item()`."""
+    losses = []
+    for _ in range(steps):
+        losses.append(_loss(model, ids, targets, lengths))
+        _downhill(model.parameters(), losses[-1], lr)
+    return losses
+
+
+@train.slip(TRAINING)
+def one_step_too_many(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """There is one loss too many: one before each step, and none after the last."""
+    return _train(model, ids, targets, steps + 1, lr, lengths)
+
+
+@train.slip(TRAINING)
+def one_step_too_few(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """There is one loss too few: range(steps), not range(1, steps) or range(steps - 1)."""
+    return _train(model, ids, targets, steps - 1, lr, lengths)
+
+
+@train.slip(TRAINING)
+def always_200_steps(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """`steps` is not used: it takes 200 steps whatever was asked for."""
+    return _train(model, ids, targets, 200, lr, lengths)
+
+
+@train.slip(TRAINING)
+def at_least_one_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """With 0 steps there is still a loss: nothing may be computed before the loop."""
+    return _train(model, ids, targets, max(steps, 1), lr, lengths)
+
+
+@train.slip(TRAINING)
+def stops_when_good(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Training ends early when the loss is small: all `steps` were asked for."""
+    losses = []
+    for _ in range(steps):
+        loss = _loss(model, ids, targets, lengths)
+        losses.append(loss.item())
+        if losses[-1] < 1e-2:
+            break
+        _downhill(model.parameters(), loss, lr)
+    return losses
+
+
+@train.slip(LOSS)
+def loss_added_up(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The loss is a sum over the batch, reduction="sum": the mean is asked for."""
+
+    def measure(logits, targets):
+        return F.cross_entropy(logits, targets, reduction="sum")
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
+
+
+@train.slip(LOOSE)
+def softmax_before_the_loss(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The logits went through a softmax first: F.cross_entropy has it inside, hand it logits."""
+
+    def measure(logits, targets):
+        return F.cross_entropy(logits.softmax(-1), targets)
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
+
+
+@train.slip(LOSS)
+def nll_of_logits(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """F.nll_loss wants logarithms of probabilities: give it log_softmax, or use cross_entropy."""
+    return _train(model, ids, targets, steps, lr, lengths, F.nll_loss)
+
+
+@train.slip(LOSS)
+def nll_of_probabilities(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """F.nll_loss was given probabilities, so the logarithm is missing: use F.cross_entropy."""
+
+    def measure(logits, targets):
+        return F.nll_loss(logits.softmax(-1), targets)
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
+
+
+@train.slip(LOSS)
+def softmax_over_the_batch(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The softmax of your loss ran over the batch: it shares 1 among the words, dim -1."""
+
+    def measure(logits, targets):
+        return F.nll_loss(logits.log_softmax(0), targets)
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
+
+
+@train.slip(LOSS)
+def squared_error_of_probabilities(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """This is a squared error of the probabilities: the cross-entropy is asked for."""
+
+    def measure(logits, targets):
+        wanted = F.one_hot(targets, logits.shape[1]).to(logits.dtype)
+        return F.mse_loss(logits.softmax(-1), wanted)
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
+
+
+@train.slip(LOSS)
+def squared_error_of_logits(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """This is a squared error of the logits: the cross-entropy is asked for."""
+
+    def measure(logits, targets):
+        return F.mse_loss(logits, F.one_hot(targets, logits.shape[1]).to(logits.dtype))
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
+
+
+@train.slip(LOSS)
+def each_word_on_its_own(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """This is a binary cross-entropy, every word on its own: one softmax is over all words."""
+
+    def measure(logits, targets):
+        wanted = F.one_hot(targets, logits.shape[1]).to(logits.dtype)
+        return F.binary_cross_entropy_with_logits(logits, wanted)
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
+
+
+@train.slip(LOSS)
+def last_word_as_target(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The model learns to repeat its last word: `targets` is not used in the loss."""
+    _loss(model, ids, targets, lengths)
+    return _train(model, ids, ids[:, -1], steps, lr, lengths)
+
+
+@train.slip(LOSS)
+def one_sequence_at_a_time(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Each step sees one sequence only: the whole batch belongs into every step."""
+    losses = []
+    for step in range(steps):
+        _loss(model, ids, targets, lengths)
+        one = slice(step % len(ids), step % len(ids) + 1)
+        loss = _loss(model, ids[one], targets[one], None if lengths is None else lengths[one])
+        losses.append(loss.item())
+        _downhill(model.parameters(), loss, lr)
+    return losses
+
+
+@train.slip(TRAINING)
+def model_does_not_move(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """No weight moves: is `optimizer.step()` there, and `backward()`, with zero_grad before it?"""
+    return [_loss(model, ids, targets, lengths).item() for _ in range(steps)]
+
+
+@train.slip(TRAINING)
+def a_copy_is_trained(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """A copy was trained, and the model that was handed in is as it was: train it in place."""
+    return _train(copy.deepcopy(model), ids, targets, steps, lr, lengths)
+
+
+@train.slip(TRAINING)
+def weights_replaced(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Each step makes new Parameters: change those that are there, under torch.no_grad()."""
+    losses = []
+    for _ in range(steps):
+        loss = _loss(model, ids, targets, lengths)
+        losses.append(loss.item())
+        names, weights = zip(*model.named_parameters(), strict=True)
+        for name, weight, slope in zip(
+            names, weights, torch.autograd.grad(loss, weights), strict=True
+        ):
+            owner, last = name.rsplit(".", 1)
+            new = nn.Parameter((weight - lr * slope).detach())
+            setattr(model.get_submodule(owner), last, new)
+    return losses
+
+
+@train.slip(TRAINING)
+def head_trained_alone(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Only the head learns: the optimiser is given all of model.parameters()."""
+    losses = []
+    for _ in range(steps):
+        loss = _loss(model, ids, targets, lengths)
+        losses.append(loss.item())
+        _downhill(model.head.parameters(), loss, lr)
+    return losses
+
+
+@train.slip(TRAINING)
+def biases_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The biases do not learn: the optimiser is given all of model.parameters()."""
+    losses = []
+    for _ in range(steps):
+        loss = _loss(model, ids, targets, lengths)
+        losses.append(loss.item())
+        _downhill([w for w in model.parameters() if w.ndim > 1], loss, lr)
+    return losses
+
+
+@train.slip(TRAINING)
+def uphill(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The loss rises: the weights must go against the gradient, minus lr times it."""
+    return _train(model, ids, targets, steps, -lr, lengths)
+
+
+@train.slip("the docstring of train: each step starts from fresh gradients")
+def gradients_pile_up(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The gradients of all steps add up in `.grad`: clear them in each step, with zero_grad."""
+    losses = []
+    for _ in range(steps):
+        loss = _loss(model, ids, targets, lengths)
+        losses.append(loss.item())
+        loss.backward()
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight -= lr * weight.grad
+    return losses
+
+
+@train.slip("the docstring of train: Args, lr")
+def rate_not_used(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """`lr` is not used: the optimiser has a rate of its own, so hand lr on to it."""
+    return _train(model, ids, targets, steps, 0.05, lengths)
+
+
+@train.slip(PADDING)
+def lengths_not_handed_on(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """`lengths` does not reach the model: it learns from the padding, too."""
+    return _train(model, ids, targets, steps, lr, None)
+
+
+@train.slip(TRAINING)
+def losses_rounded(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The losses were rounded: round what you print, not what you return."""
+    return [round(loss, 2) for loss in _train(model, ids, targets, steps, lr, lengths)]
+
+
+@train.slip(TRAINING)
+def running_mean_of_losses(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """These are means of all losses so far: each loss stands for itself."""
+    losses = _train(model, ids, targets, steps, lr, lengths)
+    return [sum(losses[: i + 1]) / (i + 1) for i in range(len(losses))]
+
+
+@train.slip(TRAINING)
+def every_loss_the_first(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """All losses are the first one: compute the loss anew in each step, inside the loop."""
+    return _train(model, ids, targets, steps, lr, lengths)[:1] * steps
+
+
+predict = Task(
+    "predict",
+    points=2,
+    difficulty=2,
+    minutes=5,
+    hints=(
+        "The model scores all words; the answer is the one word whose logit is largest. Nothing "
+        "is learned here, so nothing about the model may be different afterwards.",
+        "Words to ids, as a batch of one, on the model's device; logits without a graph; the index "
+        "of the largest; then back from the index to the word, whatever the dict's order. If you "
+        "switch to eval mode, switch back to what was there.",
+        "`encode_words` gives [n], the model wants [1, n] and answers [1, vocab_size]. Under "
+        "torch.no_grad, `argmax` over the last dimension gives the id; look for the word that "
+        "has this id as its value.",
+    ),
+)
+
+
+def _logits(model, words, vocabulary):
+    if not words:
+        raise ValueError("there are 0 words")
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        return model(_ids(words, vocabulary).to(device)[None])[0]
+
+
+def _word(vocabulary, index):
+    return next(word for word, number in vocabulary.items() if number == index)
+
+
+def _best(model, words, vocabulary):
+    return _word(vocabulary, int(_logits(model, words, vocabulary).argmax()))
+
+
+@predict.slip(ARGMAX)
+def smallest_logit(model, words, vocabulary):
+    """This is the word of the smallest logit: the largest is asked for, argmax."""
+    return _word(vocabulary, int(_logits(model, words, vocabulary).argmin()))
+
+
+@predict.slip(ARGMAX)
+def second_best(model, words, vocabulary):
+    """This is the word of the second largest logit: the largest is asked for."""
+    return _word(vocabulary, int(_logits(model, words, vocabulary).topk(2).indices[1]))
+
+
+@predict.slip(ARGMAX)
+def loudest_either_way(model, words, vocabulary):
+    """This is the word furthest from 0: a large negative logit speaks against its word."""
+    return _word(vocabulary, int(_logits(model, words, vocabulary).abs().argmax()))
+
+
+@predict.slip(ARGMAX)
+def drawn_by_chance(model, words, vocabulary):
+    """The word was drawn by chance, torch.multinomial: the one of the largest logit is asked for."""
+    shares = _logits(model, words, vocabulary).softmax(-1)
+    return _word(vocabulary, int(torch.multinomial(shares, 1)))
+
+
+@predict.slip(ARGMAX)
+def the_id(model, words, vocabulary):
+    """This is the id: the word that has it in the vocabulary is asked for."""
+    return int(_logits(model, words, vocabulary).argmax())
+
+
+@predict.slip(ARGMAX)
+def the_id_as_a_tensor(model, words, vocabulary):
+    """This is the id, as a tensor: the word that has it in the vocabulary is asked for."""
+    return _logits(model, words, vocabulary).argmax()
+
+
+@predict.slip(ARGMAX)
+def the_largest_logit(model, words, vocabulary):
+    """This is the largest logit itself, max instead of argmax: the word is asked for."""
+    return _logits(model, words, vocabulary).max().item()
+
+
+@predict.slip("the docstring of predict: Returns")
+def word_in_a_list(model, words, vocabulary):
+    """The word came back in a list: the word itself, a str, is asked for."""
+    return [_best(model, words, vocabulary)]
+
+
+@predict.slip("the docstring of predict: Returns")
+def word_with_the_sentence(model, words, vocabulary):
+    """The whole sentence came back: only the word that follows is asked for."""
+    return " ".join([*words, _best(model, words, vocabulary)])
+
+
+@predict.slip("the docstring of predict: the id of each word, in any order")
+def order_of_the_dict(model, words, vocabulary):
+    """The id was used as a place in the dict: look for the word that has it as its value."""
+    return list(vocabulary)[int(_logits(model, words, vocabulary).argmax())]
+
+
+@predict.slip(ARGMAX)
+def argmax_over_the_batch(model, words, vocabulary):
+    """argmax ran over the batch, which has one row, so it is always 0: use dim -1."""
+    return _word(vocabulary, int(_logits(model, words, vocabulary)[None].argmax(0)[0]))
+
+
+@predict.slip('document 004, "Simple language modeling in the self-attention mechanism."')
+def last_word_alone(model, words, vocabulary):
+    """Only the last word was asked about: all words are one sequence, [1, n], not [n, 1]."""
+    _ids(words, vocabulary)
+    return _best(model, words[-1:], vocabulary)
+
+
+@predict.slip('document 004, "Simple language modeling in the self-attention mechanism."')
+def first_word_alone(model, words, vocabulary):
+    """Only the first word was asked about: all words are one sequence, [1, n], not [n, 1]."""
+    _ids(words, vocabulary)
+    return _best(model, words[:1], vocabulary)
+
+
+@predict.slip("the chapter's text, The formula: the table has do like -> like")
+def never_says_a_word_again(model, words, vocabulary):
+    """Words that were said are ruled out: "do like" may well be followed by "like"."""
+    logits = _logits(model, words, vocabulary).index_fill(
+        0, _ids(words, vocabulary).to(next(model.parameters()).device), -torch.inf
+    )
+    return _word(vocabulary, int(logits.argmax()))
+
+
+@predict.slip(ARGMAX)
+def repeats_the_last_word(model, words, vocabulary):
+    """The last word came back: the model was not asked."""
+    _ids(words, vocabulary)
+    return words[-1]
+
+
+@predict.slip(NO_TRACE)
+def stays_in_eval_mode(model, words, vocabulary):
+    """The model stays in eval mode: keep `model.training` and put it back."""
+    model.eval()
+    return _best(model, words, vocabulary)
+
+
+@predict.slip(NO_TRACE)
+def always_ends_in_train_mode(model, words, vocabulary):
+    """The model is in train mode after the call, whatever it was: put back what was there."""
+    model.eval()
+    word = _best(model, words, vocabulary)
+    model.train()
+    return word
+
+
+@predict.slip(NO_TRACE)
+def clears_the_gradients(model, words, vocabulary):
+    """The gradients that were there are gone: asking needs no zero_grad."""
+    model.zero_grad()
+    return _best(model, words, vocabulary)
+
+
+@predict.slip(NO_TRACE)
+def leaves_gradients(model, words, vocabulary):
+    """Asking left gradients: there is nothing to learn, so no backward."""
+    device = next(model.parameters()).device
+    logits = model(_ids(words, vocabulary).to(device)[None])[0]
+    logits.max().backward()
+    return _word(vocabulary, int(logits.argmax()))
+
+
+@predict.slip(NO_TRACE)
+def gradients_off_for_good(model, words, vocabulary):
+    """Gradients stay switched off for everybody: use `with torch.no_grad():`, which ends."""
+    torch.set_grad_enabled(False)
+    return _best(model, words, vocabulary)
+
+
+@predict.slip(NO_TRACE)
+def weights_frozen(model, words, vocabulary):
+    """The weights want no gradients any more: requires_grad is off, use torch.no_grad instead."""
+    model.requires_grad_(False)
+    return _best(model, words, vocabulary)
+
+
+@predict.slip(UNKNOWN)
+def unknown_word_taken_for_zero(model, words, vocabulary):
+    """An unknown word is taken for word 0: `encode_words` raises the KeyError for you."""
+    known = {**{word: 0 for word in words}, **vocabulary}
+    return _word(vocabulary, int(_logits(model, words, known).argmax()))
+
+
+@predict.slip(UNKNOWN)
+def unknown_word_skipped(model, words, vocabulary):
+    """An unknown word is skipped, and others answer in its place: the KeyError must come."""
+    return _best(model, [word for word in words if word in vocabulary], vocabulary)
+
+
+@predict.slip("the docstring of predict: words are left unchanged")
+def sentence_goes_on(model, words, vocabulary):
+    """The new word was added to the caller's list: leave `words` as it is."""
+    word = _best(model, words, vocabulary)
+    words.append(word)
+    return word

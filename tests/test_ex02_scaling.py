@@ -1,0 +1,398 @@
+"""Chapter 2: scaled scores by value, and the spread of raw ones by measuring it."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.suite import (
+    FLOATS,
+    Draw,
+    Finding,
+    check,
+    each,
+    holds,
+    laws,
+    plain,
+    printed,
+    refuses,
+    same,
+    vary,
+)
+from grader.suite.laws import Case
+
+
+def scale64(scores, d_k):
+    """Scores over the square root of the width."""
+    return scores * float(d_k) ** -0.5
+
+
+def scaled64(query, key):
+    """Every query with every key, over the square root of the width."""
+    if query.shape[:-2] != key.shape[:-2] or query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"the shapes do not fit: {tuple(query.shape)} and {tuple(key.shape)}")
+    return scale64(torch.einsum("...qd,...kd->...qk", query, key), key.shape[-1])
+
+
+def spread64(d_k, pairs, generator=None):
+    """The standard deviation of products of fresh normal vectors."""
+    device = None if generator is None else generator.device
+    drawn = torch.randn(2, pairs, d_k, generator=generator, device=device)
+    return drawn.prod(0).sum(-1).std()
+
+
+REFERENCES = {"scale_scores": scale64, "scaled_scores": scaled64, "score_spread": spread64}
+
+# Document 002's raw scores, queries and keys with two digits more than it prints, and what it
+# prints of the scaled scores: S * (4 ** -0.5).
+RAW_6 = [
+    [-2.580913, 8.849757, -6.960043],
+    [1.518524, -4.573888, -4.268573],
+    [-2.213483, -0.160140, -6.634679],
+]
+QUERY_6 = [
+    [-1.696391, 1.335473, -0.513287, 0.067364],
+    [1.659539, -0.444519, -0.191736, 1.772949],
+    [-0.164994, -2.989882, -3.889325, 1.275632],
+]
+KEY_6 = [
+    [0.602307, -0.726044, 1.179856, 0.238277],
+    [-0.652125, 4.422405, -3.745978, -1.265720],
+    [-0.710635, -4.342897, 4.298424, -2.366444],
+]
+SCALED = [[-1.2905, 4.4249, -3.4800], [0.7593, -2.2869, -2.1343], [-1.1067, -0.0801, -3.3173]]
+
+
+def scores_and_width(draw: Draw):
+    # no size is 4 or a square: neither a fixed divisor of 2 nor whole-number roots hide here
+    return draw(5, 7, scale=10), 11
+
+
+def batch_of_scores(draw: Draw):
+    return draw(2, 5, 7, scale=5), 3
+
+
+def two_batches_of_scores(draw: Draw):
+    return draw(2, 3, 5, 7, scale=10), 13
+
+
+def query_key(draw: Draw):
+    return draw(5, 3, scale=1.7), draw(7, 3, scale=1.7)
+
+
+def square_query_key(draw: Draw):
+    return draw(5, 5, scale=1.5), draw(5, 5, scale=1.5)
+
+
+def batched(draw: Draw):
+    return draw(2, 5, 3, scale=1.7), draw(2, 7, 3, scale=1.7)
+
+
+def two_batches(draw: Draw):
+    return draw(2, 3, 5, 7, scale=1.5), draw(2, 3, 11, 7, scale=1.5)
+
+
+def cube(draw: Draw):
+    return draw(3, 3, 3, scale=1.7), draw(3, 3, 3, scale=1.7)
+
+
+SCALE = Case("scale_scores", scores_and_width, scale64)
+SCALED_SCORES = Case("scaled_scores", query_key, scaled64)
+PLAIN = [SCALE, SCALED_SCORES]
+
+
+@check(core=True)
+@each(PLAIN)
+def test_values(answer, draw, case):
+    """Catches a divisor that is not the square root of d_k, and scores of the wrong pairs."""
+    laws.values(answer, draw, case)
+
+
+@check(core=True)
+@each(
+    [
+        Case("scale_scores", batch_of_scores, scale64, "one_batch"),
+        Case("scale_scores", two_batches_of_scores, scale64, "two_batches"),
+        Case("scaled_scores", square_query_key, scaled64, "square"),
+        Case("scaled_scores", batched, scaled64, "one_batch"),
+        Case("scaled_scores", two_batches, scaled64, "two_batches"),
+        Case("scaled_scores", cube, scaled64, "cube"),
+        Case("scaled_scores", lambda draw: (draw(1, 1, 3), draw(1, 1, 3)), scaled64, "ones"),
+    ]
+)
+def test_sizes(answer, draw, case):
+    """Catches code that leans on one shape: a width, a batch or a number of dimensions."""
+    laws.values(answer, draw, case)
+
+
+@check("scale_scores", core=True)
+@vary("d_k", [1, 2, 64, 500])
+def test_scale_scores_widths(answer, draw, d_k):
+    """Catches a divisor that is fixed, or that is right for some widths only."""
+    scores = draw(5, 7, scale=3 * d_k**0.5)
+    same(answer.scale_scores(scores, d_k=d_k), scale64(scores.double(), d_k), like=scores)
+
+
+@check("scaled_scores", core=True)
+@vary("d_k", [1, 2, 64])
+def test_scaled_scores_widths(answer, draw, d_k):
+    """Catches a width that is written down instead of read from the tensors."""
+    query, key = draw(5, d_k, scale=1.5), draw(7, d_k, scale=1.5)
+    same(answer.scaled_scores(query, key), scaled64(query.double(), key.double()), like=query)
+
+
+@check("scale_scores", core=True)
+def test_scale_scores_printed_in_002(answer, draw):
+    """The scaled scores that document 002 prints in "Key and Query Vectors", to four digits."""
+    got = answer.scale_scores(draw.tensor(RAW_6), 4)
+    same(got, draw.tensor(SCALED), within=printed(4))
+
+
+@check("scaled_scores", core=True)
+def test_scaled_scores_printed_in_002(answer, draw):
+    """From the queries and keys of document 002 to the scaled scores that it prints."""
+    got = answer.scaled_scores(draw.tensor(QUERY_6), draw.tensor(KEY_6))
+    same(got, draw.tensor(SCALED), within=printed(4))
+
+
+@check()
+@vary("dtype", FLOATS)
+@each(PLAIN)
+def test_dtypes(answer, draw, case, dtype):
+    """Catches an output that is always float32, and constants that do not follow the dtype."""
+    laws.values(answer, draw.using(dtype), case)
+
+
+@check()
+@each(PLAIN)
+def test_strides(answer, draw, case):
+    """Catches `view` on memory that is not in order."""
+    laws.strides(answer, draw, case)
+
+
+@check()
+@each(PLAIN)
+def test_inputs_unchanged(answer, draw, case):
+    """Catches `/=` and `div_`: the caller still needs the scores as they were."""
+    laws.inputs_unchanged(answer, draw, case)
+
+
+@check()
+@each(PLAIN)
+def test_gradients(answer, draw, case):
+    """Catches a graph that is cut; compared by value."""
+    laws.gradients(answer, draw, case)
+
+
+@check("scaled_scores")
+def test_scaled_scores_equal_pytorchs(answer, draw):
+    """Holds the scale against PyTorch's own attention, whose values are the identity here."""
+    query, key = batched(draw)
+    got = answer.scaled_scores(query, key)
+    same(got, scaled64(query.double(), key.double()), like=query)
+    identity = torch.eye(7, dtype=query.dtype, device=query.device).expand(2, 7, 7)
+    oracle = F.scaled_dot_product_attention(query, key, identity)
+    same(torch.softmax(got, -1), oracle, label="the softmax of the output")
+
+
+@check("scaled_scores")
+def test_scaled_scores_follow_their_keys(answer, draw):
+    """Catches scores that depend on where a key stands: shuffled keys, shuffled columns."""
+    query, key = query_key(draw)
+    order = draw.tensor([3, 0, 6, 1, 5, 2, 4], torch.int64)
+    want = scaled64(query.double(), key.double())[:, order]
+    same(answer.scaled_scores(query, key[order]), want, like=query)
+
+
+@check("scaled_scores")
+def test_scaled_scores_refuse_misfits(answer, draw):
+    """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
+    refuses(
+        lambda: answer.scaled_scores(draw(5, 3), draw(7, 2)), 3, 2,
+        why="`query` is 3 wide and `key` is 2 wide",
+    )  # fmt: skip
+    refuses(
+        lambda: answer.scaled_scores(draw(2, 5, 3), draw(1, 7, 3)), 2, 1,
+        why="`query` has a batch of 2 and `key` a batch of 1",
+    )  # fmt: skip
+    refuses(
+        lambda: answer.scaled_scores(draw(5, 3), draw(2, 7, 3)),
+        why="`query` is [5, 3] and `key` is [2, 7, 3]: only one of them has a batch",
+    )
+
+
+# score_spread is measured, so its checks allow for chance, and for no more than that. The product
+# of two unit-normal vectors has variance d and fourth moment 3 d^2 + 6 d (each x y has variance 1
+# and fourth moment 9). The variance of a variance measured on n products is therefore
+# (2 d^2 + 6 d) / n, and the relative error of the deviation, half as large as the variance's, is
+# sqrt((1 + 3 / d) / (2 n)). Six of those: right answers are outside once in 10^8 times.
+SIXFOLD = 6.0
+# What other things come out as, to tell from the size which of them was measured.
+OFTEN = {
+    "the deviation": lambda d, _: d**0.5,
+    "the variance": lambda d, _: float(d),
+    "already scaled": lambda _, __: 1.0,
+    "the mean of the sizes": lambda d, _: (2 * d / torch.pi) ** 0.5,
+    "numbers from 0 to 1": lambda d, _: (7 * d / 144) ** 0.5,
+    "numbers from -1 to 1": lambda d, _: d**0.5 / 3,
+    "one vector twice": lambda d, _: (2 * d) ** 0.5,
+    "the root of the deviation": lambda d, _: d**0.25,
+    "sums over the pairs": lambda _, n: n**0.5,
+    "not divided by the number of pairs": lambda d, n: (d * n) ** 0.5,
+    "the error of a mean": lambda d, n: (d / n) ** 0.5,
+    "the mean": lambda _, __: 0.0,
+}
+
+
+def source(draw: Draw, seed: int) -> torch.Generator:
+    """Return a generator on the draw's device."""
+    return torch.Generator(device=draw.device).manual_seed(1000 * draw.seed + seed)
+
+
+def global_states(device: torch.device) -> list[Tensor]:
+    """Return the states of torch's own generators, on the CPU and on the device."""
+    states = [torch.get_rng_state()]
+    return [*states, torch.cuda.get_rng_state(device)] if device.type == "cuda" else states
+
+
+def number(got, device, label: str = "the output") -> float:
+    """Return the measured number, after its type, shape, dtype and device."""
+    want = torch.zeros((), device=device)
+    if not isinstance(got, Tensor):
+        raise Finding("type", label, got, want)
+    if got.shape != want.shape:
+        raise Finding("shape", label, got.detach(), want)
+    if not got.is_floating_point():
+        raise Finding("dtype", label, got.detach(), want)
+    if got.device != want.device:
+        raise Finding("device", label, got.detach(), want)
+    return float(plain(got))
+
+
+def near_root(spread: float, d_k: int, pairs: int) -> None:
+    """Demand the square root of d_k, within the error of sampling."""
+    right = d_k**0.5
+    error = SIXFOLD * ((1 + 3 / d_k) / (2 * pairs)) ** 0.5 * right
+    holds(
+        abs(spread - right) <= error,
+        f"the spread of {pairs} products of vectors {d_k} wide",
+        f"expected {right:.4g}, give or take {error:.2g} by chance, got {spread:.4g}",
+        looks_like(spread, d_k, pairs),
+    )
+
+
+def looks_like(spread: float, d_k: int, pairs: int) -> float:
+    """Return the value in OFTEN that is nearest by ratio; the same for any stream of numbers."""
+    return min(
+        (size(d_k, pairs) for size in OFTEN.values()),
+        key=lambda size: abs(torch.log(torch.tensor(abs(spread) + 0.05) / (size + 0.05))),
+    )
+
+
+@check("score_spread", core=True)
+@vary("d_k", [7, 50, 1])
+def test_score_spread_values(answer, draw, d_k):
+    """Catches a variance, scaled products, other numbers than normal ones, a wrong sum."""
+    got = answer.score_spread(d_k, 3001, source(draw, d_k))
+    near_root(number(got, draw.device), d_k, 3001)
+
+
+@check("score_spread", core=True)
+def test_score_spread_is_measured(answer, draw):
+    """Catches sqrt(d_k) from the formula: measured again, with other numbers, it differs."""
+    spreads = []
+    for seed in (1, 2, 3, 4):
+        # torch's own generator stands still, so that only `generator` can make a difference
+        torch.manual_seed(draw.seed)
+        spreads.append(number(answer.score_spread(7, 50, source(draw, seed)), draw.device))
+    first, *others = spreads
+    near_root(first, 7, 50)
+    holds(
+        any(abs(other - first) > 1e-5 for other in others),
+        "four generators with four seeds",
+        "the spread is the same each time: it does not depend on what `generator` draws",
+        abs(first - 7**0.5) < 1e-4,
+    )
+
+
+@check("score_spread", core=True)
+def test_score_spread_draws_with_the_generator(answer, draw):
+    """Catches numbers from elsewhere: a generator in the same state must give the same spread."""
+    first = number(answer.score_spread(7, 50, source(draw, 1)), draw.device)
+    again = number(answer.score_spread(7, 50, generator=source(draw, 1)), draw.device)
+    holds(
+        abs(again - first) <= 1e-5 * abs(first),
+        "two generators with the same seed",
+        "the spread differs: not every number was drawn with `generator`",
+    )
+    going_on = source(draw, 1)
+    number(answer.score_spread(7, 50, going_on), draw.device)
+    more = [number(answer.score_spread(7, 50, going_on), draw.device) for _ in range(3)]
+    holds(
+        any(abs(later - first) > 1e-5 for later in more),
+        "one generator, four calls",
+        "the spread is the same each time: the numbers were not drawn with `generator` itself",
+    )
+
+
+@check("score_spread", core=True)
+def test_score_spread_leaves_the_global_generator(answer, draw):
+    """Catches a seed that is set for everyone, and numbers drawn past `generator`."""
+    before = global_states(draw.device)
+    got = answer.score_spread(7, 50, source(draw, 1))
+    after = global_states(draw.device)
+    near_root(number(got, draw.device), 7, 50)
+    holds(
+        all(map(torch.equal, before, after)),
+        "torch's own generator",
+        "its state changed, although `generator` was given",
+    )
+
+
+@check("score_spread", core=True)
+def test_score_spread_takes_a_product_for_each_pair(answer, draw):
+    """Catches every query with every key, a fixed number of pairs, a mean that is not taken off.
+
+    Two products are often close to each other: their deviation is below a fifth of sqrt(d_k) in
+    16 of 100 draws, in 22 with division by `pairs`. Without the mean taken off it is 4 of 100,
+    with the four products of two queries and two keys 1, with more products 0. Of 400 draws, 33
+    is four deviations away from 64 as well as from 17, and 140 is five from 91.
+    """
+    generator = source(draw, 1)
+    number(answer.score_spread(16, 2, generator), draw.device)
+    spreads = [answer.score_spread(16, 2, generator).item() for _ in range(400)]
+    close = sum(spread < 0.2 * 16**0.5 for spread in spreads)
+    holds(
+        33 <= close <= 140,
+        "the spread of 2 products of vectors 16 wide, measured 400 times",
+        f"{close} of them are below 0.8, expected about 60 to 95: it has to be the deviation of 2 "
+        "products, no more, from their mean",
+        # of many products it hardly swings; else a number that either correction leaves alone
+        1.0 if min(spreads) > 2 else sum(spreads) / max(spreads) / 400,
+    )
+
+
+@check("score_spread", core=True)
+def test_score_spread_draws_every_pair_anew(answer, draw):
+    """Catches one query, or one key, for all the pairs: the spread is then its length."""
+    generator = source(draw, 1)
+    spreads = [number(answer.score_spread(1, 300, generator), draw.device) for _ in range(20)]
+    holds(
+        max(spreads) < 3 * min(spreads),
+        "the spread of 300 products of vectors 1 wide, taken 20 times",
+        f"it swings from {min(spreads):.2g} to {max(spreads):.2g}: every pair has vectors of "
+        "its own",
+    )
+
+
+@check("score_spread", core=True)
+def test_score_spread_without_a_generator(answer):
+    """Catches a generator that is needed, and one that starts anew each time it is not given."""
+    got = [answer.score_spread(7, 400) for _ in range(4)]
+    device = torch.zeros(()).device
+    first, *others = (number(spread, device) for spread in got)
+    near_root(first, 7, 400)
+    holds(
+        any(abs(other - first) > 1e-5 for other in others),
+        "four calls without a generator",
+        "the spread is the same each time: the numbers start anew at every call",
+    )

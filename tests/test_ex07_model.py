@@ -1,0 +1,1009 @@
+"""Chapter 7: the full model, part by part, and what it learns."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from grader.suite import (
+    FLOATS,
+    Draw,
+    Finding,
+    check,
+    each,
+    equal,
+    holds,
+    laws,
+    printed,
+    refuses,
+    same,
+    unchanged,
+    vary,
+)
+from grader.suite.arithmetic import heads64
+from grader.suite.laws import Case
+from grader.suite.tolerance import BY_DTYPE
+
+WORDS, WIDTH = 11, 6
+IDS = {"not": 0, "do": 1, "like": 2, "hate": 3}
+PAIRS = [
+    (["not", "like"], "hate"),
+    (["do", "like"], "like"),
+    (["not", "hate"], "like"),
+    (["do", "hate"], "hate"),
+]
+
+
+# ---- what is right, in float64 ----
+
+
+def encoding64(n, d_model, device=None):
+    rows = []
+    for position in range(n):
+        for feature in range(d_model):
+            angle = position / 10000.0 ** (2 * (feature // 2) / d_model)
+            rows.append(math.cos(angle) if feature % 2 else math.sin(angle))
+    return torch.tensor(rows, dtype=torch.float64, device=device).reshape(n, d_model)
+
+
+def encoding(n, d_model, device=None):
+    return encoding64(n, d_model, device).to(torch.get_default_dtype())
+
+
+def ids_of(words, vocabulary):
+    return torch.tensor([vocabulary[word] for word in words], dtype=torch.long)
+
+
+def mean64(x, lengths=None):
+    if lengths is None:
+        return torch.einsum("bnd->bd", x) / x.shape[1]
+    if lengths.shape != x.shape[:1]:
+        raise IndexError("one length for each sequence")
+    counts = [int(length) for length in lengths]
+    return torch.stack([row[:count].sum(0) / count for row, count in zip(x, counts, strict=True)])
+
+
+def logits64(weights, ids, n_heads=1, positions=False, lengths=None):
+    def linear(x, name):
+        return torch.einsum("...i,oi->...o", x, weights[f"{name}.weight"]) + weights[f"{name}.bias"]
+
+    n = ids.shape[1]
+    x = weights["embedding.weight"][ids]
+    mask = None
+    if positions:
+        x = x + encoding64(n, x.shape[-1], x.device)
+    if lengths is not None:
+        mask = (torch.arange(n, device=ids.device) < lengths[:, None])[:, None, :]
+    query, key, value = (linear(x, f"attention.w_{part}") for part in "qkv")
+    x = linear(heads64(query, key, value, n_heads, mask), "attention.w_o")
+    return linear(mean64(x, lengths), "head")
+
+
+class Model(nn.Module):
+    """A right model, for when a student's own stands in the way of what comes after it."""
+
+    def __init__(self, vocab_size, d_model, n_heads=1, positions=False):
+        super().__init__()
+        if n_heads < 1 or d_model % n_heads:
+            raise ValueError(f"{n_heads} heads cannot share {d_model} features")
+        self.n_heads, self.positions = n_heads, positions
+        self.embedding = nn.Embedding(vocab_size, d_model)
+        self.attention = nn.Module()
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            self.attention.add_module(name, nn.Linear(d_model, d_model))
+        self.head = nn.Linear(d_model, vocab_size)
+
+    def forward(self, ids, lengths=None):
+        if lengths is not None and lengths.shape != ids.shape[:1]:
+            raise ValueError(f"lengths {tuple(lengths.shape)} do not fit ids {tuple(ids.shape)}")
+        weights = {name: value.double() for name, value in self.named_parameters()}
+        logits = logits64(weights, ids, self.n_heads, self.positions, lengths)
+        return logits.to(self.head.weight.dtype)
+
+
+def train(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    if targets.shape != ids.shape[:1]:
+        raise ValueError(f"targets {tuple(targets.shape)} do not fit ids {tuple(ids.shape)}")
+    weights = list(model.parameters())
+    speeds = [torch.zeros_like(weight) for weight in weights]
+    losses = []
+    for _ in range(steps):
+        loss = F.cross_entropy(model(ids, lengths), targets)
+        losses.append(float(loss.detach()))
+        slopes = torch.autograd.grad(loss, weights)
+        with torch.no_grad():
+            for weight, speed, slope in zip(weights, speeds, slopes, strict=True):
+                weight -= lr * speed.mul_(0.9).add_(slope)
+    return losses
+
+
+def predict(model, words, vocabulary):
+    with torch.no_grad():
+        device = next(model.parameters()).device
+        best = model(ids_of(words, vocabulary).to(device)[None])[0].argmax().item()
+    return next(word for word, index in vocabulary.items() if index == best)
+
+
+REFERENCES = {
+    "positional_encoding": encoding,
+    "encode_words": ids_of,
+    "mean_pool": mean64,
+    "NextWordModel": Model,
+    "train": train,
+    "predict": predict,
+}
+
+
+# ---- positional_encoding ----
+
+
+def default(device=None):
+    """A tensor that has the dtype and the device that an encoding must have."""
+    return torch.empty(0, device=device)
+
+
+@check("positional_encoding", core=True)
+@vary("sizes", [(7, 6), (5, 8), (11, 2)])
+def test_positional_encoding_values(answer, draw, sizes):
+    """Catches sine and cosine swapped or in halves, a wrong exponent, positions from 1."""
+    got = answer.positional_encoding(*sizes, device=draw.device)
+    same(got, encoding64(*sizes, draw.device), like=default(draw.device))
+
+
+@check("positional_encoding", core=True)
+@vary("sizes", [(7, 5), (3, 7), (4, 1)])
+def test_positional_encoding_odd(answer, draw, sizes):
+    """Catches code that has no place for an odd feature, and one feature too many or too few."""
+    got = answer.positional_encoding(*sizes, device=draw.device)
+    same(got, encoding64(*sizes, draw.device), like=default(draw.device))
+
+
+@check("positional_encoding", core=True)
+def test_positional_encoding_far(answer, draw):
+    """Catches positions that wrap round or are divided by their number: position 60 of 61."""
+    got = answer.positional_encoding(61, 4, device=draw.device)
+    same(got, encoding64(61, 4, draw.device), like=default(draw.device))
+
+
+@check("positional_encoding")
+@vary("n", [0, 1])
+def test_positional_encoding_short(answer, draw, n):
+    """Catches code that needs two positions; position 0 is 0, 1, 0, 1, ..."""
+    got = answer.positional_encoding(n, 6, device=draw.device)
+    same(got, encoding64(n, 6, draw.device), like=default(draw.device))
+
+
+@check("positional_encoding")
+def test_positional_encoding_default_device(answer, draw):
+    """Catches a `device` that cannot be left out."""
+    same(answer.positional_encoding(3, 4), encoding64(3, 4), like=default())
+
+
+@check("positional_encoding")
+def test_positional_encoding_default_dtype(answer, draw):
+    """Catches a dtype that is written out: asked for float64 by default, it must be float64."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        got = answer.positional_encoding(5, 6, device=draw.device)
+        like = default(draw.device)
+    finally:
+        torch.set_default_dtype(before)
+    # steps in float32 are allowed, only the result has a dtype by contract
+    same(got, encoding64(5, 6, draw.device), like=like, within=BY_DTYPE[torch.float32])
+
+
+# ---- encode_words ----
+
+SCATTERED = {"hate": 7, "not": 2, "Like": 5, "like": 0, "do": 11}
+
+
+@check("encode_words", core=True)
+@vary("sentence", ["not like", "do not do hate like not", "hate"])
+def test_encode_words_values(answer, draw, sentence):
+    """Catches another order, words taken only once, places in place of ids, and another dtype."""
+    words = sentence.split()
+    same(answer.encode_words(words, SCATTERED), torch.tensor([SCATTERED[w] for w in words]))
+
+
+@check("encode_words", core=True)
+def test_encode_words_as_they_are(answer, draw):
+    """Catches words that are changed before they are looked up: "Like" is not "like"."""
+    same(answer.encode_words(["Like", "like"], SCATTERED), torch.tensor([5, 0]))
+
+
+@check("encode_words")
+def test_encode_words_of_nothing(answer, draw):
+    """Catches a dtype that is left to torch: no words are no ids, and still whole numbers."""
+    same(answer.encode_words([], SCATTERED), torch.tensor([], dtype=torch.long))
+
+
+@check("encode_words")
+def test_encode_words_inputs_unchanged(answer, draw):
+    """Catches a list that is used up or sorted in place, and a vocabulary that grows."""
+    words, vocabulary = ["not", "like", "do"], dict(SCATTERED)
+    got = answer.encode_words(words, vocabulary)
+    holds(words == ["not", "like", "do"], "the input `words`", "it was changed by the call", words)
+    holds(vocabulary == SCATTERED, "the input `vocabulary`", "it was changed by the call")
+    same(got, torch.tensor([2, 0, 11]))
+
+
+@check("encode_words", core=True)
+def test_encode_words_refuses_unknown(answer, draw):
+    """Catches an unknown word that gets an id, or is dropped: it must be a KeyError."""
+    vocabulary = dict(SCATTERED)
+    for words, unknown in ((["not", "love"], "love"), (["maybe", "do", "hate"], "maybe")):
+        refuses(
+            lambda words=words: answer.encode_words(words, vocabulary), unknown,
+            why=f'"{unknown}" is not in the vocabulary', error=KeyError,
+        )  # fmt: skip
+
+
+# ---- mean_pool ----
+
+
+def sequences(draw: Draw):
+    return (draw(3, 7, 5, scale=2),)
+
+
+def padded(draw: Draw):
+    return draw(3, 7, 5, scale=2), draw.tensor([6, 2, 4], torch.int64)
+
+
+def full_and_single(draw: Draw):
+    return draw(3, 7, 5, scale=2), draw.tensor([7, 1, 3], torch.int64)
+
+
+def loud_padding(draw: Draw):
+    x, lengths = padded(draw)
+    outside = torch.arange(7, device=draw.device) >= lengths[:, None]
+    return x.masked_fill(outside[:, :, None], 1e4), lengths
+
+
+def cube(draw: Draw):
+    # all sizes equal: a mean over a wrong dimension fits, and must differ by value
+    return draw(3, 3, 3, scale=2), draw.tensor([2, 3, 1], torch.int64)
+
+
+def one_sequence(draw: Draw):
+    return draw(1, 5, 3, scale=2), draw.tensor([4], torch.int64)
+
+
+MEAN = Case("mean_pool", sequences, mean64)
+PADDED = Case("mean_pool", padded, mean64, "lengths")
+FULL = Case("mean_pool", full_and_single, mean64, "full_and_single")
+LOUD = Case("mean_pool", loud_padding, mean64, "loud_padding")
+POOLS = [MEAN, PADDED]
+
+
+@check(core=True)
+@each([MEAN, PADDED, FULL, LOUD])
+def test_values(answer, draw, case):
+    """Catches a mean over the wrong dimension, or over n, and padding that has a say."""
+    laws.values(answer, draw, case)
+
+
+@check(core=True)
+@each(
+    [
+        Case("mean_pool", cube, mean64, "equal_sizes"),
+        Case("mean_pool", one_sequence, mean64, "one_sequence"),
+    ]
+)
+def test_sizes(answer, draw, case):
+    """Catches dimensions that were mixed up, and a batch of one that is squeezed away."""
+    laws.values(answer, draw, case)
+
+
+@check("mean_pool", core=True)
+def test_mean_pool_by_hand(answer, draw):
+    """The chapter's own example: the rows (1, -2) and (3, 0) have the mean (2, -1)."""
+    x = draw.tensor([[[1.0, -2.0], [3.0, 0.0]]])
+    same(answer.mean_pool(x), draw.tensor([[2.0, -1.0]]))
+
+
+@check()
+@vary("dtype", FLOATS)
+@each(POOLS)
+def test_dtypes(answer, draw, case, dtype):
+    """Catches an output that is always float32, and a mask or lengths that change the dtype."""
+    laws.values(answer, draw.using(dtype), case)
+
+
+@check()
+@each(POOLS)
+def test_strides(answer, draw, case):
+    """Catches `view` on memory that is not in order."""
+    laws.strides(answer, draw, case)
+
+
+@check()
+@each([*POOLS, LOUD])
+def test_inputs_unchanged(answer, draw, case):
+    """Catches padding that is set to zero in the caller's own tensor."""
+    laws.inputs_unchanged(answer, draw, case)
+
+
+@check()
+@each([*POOLS, FULL])
+def test_gradients(answer, draw, case):
+    """Catches a cut graph, and padding that gets a gradient; compared by value."""
+    laws.gradients(answer, draw, case)
+
+
+@check("mean_pool")
+def test_mean_pool_refuses_misfits(answer, draw):
+    """Catches a silent broadcast: there must be one length for each sequence."""
+    x = draw(3, 7, 5)
+    for lengths in ([4, 2], [4], [4, 2, 1, 3]):
+        count = len(lengths)
+        refuses(
+            lambda lengths=lengths: answer.mean_pool(x, draw.tensor(lengths, torch.int64)),
+            3, count, why=f"`x` is a batch of 3 and `lengths` is [{count}]",
+        )  # fmt: skip
+
+
+# ---- NextWordModel ----
+
+
+@dataclass(frozen=True)
+class Build:
+    """A model to build, and the lengths of what it is asked."""
+
+    id: str
+    n_heads: int = 1
+    positions: bool = False
+    lengths: tuple[int, ...] | None = None
+
+
+PLAIN = Build("plain")
+HEADS = Build("two_heads", n_heads=2)
+POSITIONS = Build("positions", positions=True)
+LENGTHS = Build("lengths", lengths=(5, 2, 3))
+ALL = Build("all_together", n_heads=3, positions=True, lengths=(4, 1, 5))
+
+
+def weights_of(draw: Draw, scale: float = 0.6):
+    """Draw weights under their names, so large that the scores have size 1 to 5."""
+    weights = {"embedding.weight": draw(WORDS, WIDTH)}
+    for name, wide in (("q", WIDTH), ("k", WIDTH), ("v", WIDTH), ("o", WIDTH), ("head", WORDS)):
+        path = name if name == "head" else f"attention.w_{name}"
+        weights[f"{path}.weight"] = draw(wide, WIDTH, scale=scale)
+        weights[f"{path}.bias"] = draw(wide, scale=0.5)
+    return weights
+
+
+def part_of(model, path: str, kind: type[nn.Module]):
+    """Return a submodule by its path, once it is what the contract says."""
+    found = model
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    word = "nothing" if found is None else type(found).__name__
+    what = "the attention of chapter 6" if kind is nn.Module else f"an nn.{kind.__name__}"
+    holds(
+        isinstance(found, kind),
+        f"`model.{path}`",
+        f"{what} must stand under this name, and there is {word}",
+        word,
+    )
+    return found
+
+
+def loaded(model, weights):
+    """Put the weights where the contract says that they are."""
+    holds(isinstance(model, nn.Module), "the model", "it is not an nn.Module", type(model).__name__)
+    part_of(model, "embedding", nn.Embedding)
+    part_of(model, "attention", nn.Module)
+    for path in ("attention.w_q", "attention.w_k", "attention.w_v", "attention.w_o", "head"):
+        part_of(model, path, nn.Linear)
+    some = next(iter(weights.values()))
+    model.to(some.device, some.dtype)
+    for path, values in weights.items():
+        owner, name = path.rsplit(".", 1)
+        weight = getattr(model.get_submodule(owner), name, None)
+        if weight is None:
+            holds(False, f"`model.{path}`", "this layer was made without a bias, and needs one")
+        shape, wanted = list(weight.shape), list(values.shape)
+        holds(
+            shape == wanted,
+            f"`model.{path}`",
+            f"it has the shape {shape}, and vocab_size {WORDS} and d_model {WIDTH} ask for {wanted}",
+            shape,
+        )
+        with torch.no_grad():
+            weight.copy_(values)
+    return model
+
+
+def built(answer, draw: Draw, build: Build, weights=None):
+    """Build the student's model and give it weights."""
+    model = answer.NextWordModel(
+        WORDS, WIDTH, n_heads=build.n_heads, positions=build.positions
+    )  # fmt: skip
+    return loaded(model, weights or weights_of(draw))
+
+
+def asked(draw: Draw, build: Build):
+    """Draw what the model is asked: ids, and lengths where there are any."""
+    ids = draw.integers(0, WORDS, 3, 5)
+    return ids, None if build.lengths is None else draw.tensor(build.lengths, torch.int64)
+
+
+def right_logits(weights, build: Build, ids, lengths=None):
+    """What must come out, from the weights as they were rounded."""
+    exact = {name: value.double() for name, value in weights.items()}
+    return logits64(exact, ids, build.n_heads, build.positions, lengths)
+
+
+def call(model, ids, lengths):
+    """Ask the model, with lengths only where there are any."""
+    return model(ids) if lengths is None else model(ids, lengths)
+
+
+def logits_hold(answer, draw: Draw, build: Build, scale: float = 0.6, ids=None):
+    """Build, ask, compare with float64 arithmetic."""
+    weights = weights_of(draw, scale)
+    model = built(answer, draw, build, weights)
+    drawn, lengths = asked(draw, build)
+    ids = drawn if ids is None else ids
+    want = right_logits(weights, build, ids, lengths)
+    same(call(model, ids, lengths), want, like=weights["head.bias"], label="the logits")
+
+
+@check("NextWordModel", core=True)
+@vary("build", [PLAIN, HEADS, POSITIONS, LENGTHS, ALL])
+def test_next_word_model_values(answer, draw, build):
+    """Catches a part that is missing or one too many, and padding that has a say."""
+    logits_hold(answer, draw, build)
+
+
+@check("NextWordModel", core=True)
+@vary("build", [LENGTHS, ALL])
+def test_next_word_model_padding(answer, draw, build):
+    """Catches padding that is attended to or averaged: other ids in it must not move the logits."""
+    weights = weights_of(draw)
+    model = built(answer, draw, build, weights)
+    ids, lengths = asked(draw, build)
+    want = right_logits(weights, build, ids, lengths)
+    inside = torch.arange(5, device=draw.device) < lengths[:, None]
+    for shift in (1, 4):
+        padded_with_others = torch.where(inside, ids, (ids + shift) % WORDS)
+        same(model(padded_with_others, lengths), want, like=weights["head.bias"])
+    for row, length in enumerate(build.lengths):
+        alone = model(ids[row : row + 1, :length])
+        same(alone, want[row : row + 1], like=weights["head.bias"], label="a sequence alone")
+
+
+@check("NextWordModel", core=True)
+@vary("build", [HEADS, POSITIONS])
+def test_next_word_model_word_order(answer, draw, build):
+    """Catches order that is seen without positions, and not seen with them."""
+    weights = weights_of(draw)
+    model = built(answer, draw, build, weights)
+    ids = draw.tensor([[0, 2, 7, 4], [9, 2, 2, 5]], torch.int64)
+    for order in (ids, ids.flip(1)):
+        want = right_logits(weights, build, order)
+        same(model(order), want, like=weights["head.bias"], label="the logits")
+
+
+@check("NextWordModel", core=True)
+def test_next_word_model_other_sizes(answer, draw):
+    """Catches a batch of one that is squeezed away, and sizes that were written out."""
+    weights = weights_of(draw)
+    model = built(answer, draw, POSITIONS, weights)
+    for batch, n in ((1, 1), (1, 4), (2, 13), (5, 5)):
+        ids = draw.integers(0, WORDS, batch, n)
+        want = right_logits(weights, POSITIONS, ids)
+        same(model(ids), want, like=weights["head.bias"], label="the logits")
+
+
+@check("NextWordModel")
+@vary("dtype", FLOATS)
+@vary("build", [LENGTHS, ALL])
+def test_next_word_model_dtypes(answer, draw, build, dtype):
+    """Catches positions that are not cast to the embedding's dtype, and a mask in float32."""
+    logits_hold(answer, draw.using(dtype), build, scale=0.3)
+
+
+@check("NextWordModel")
+def test_next_word_model_strides(answer, draw):
+    """Catches `view` on ids whose memory is not in order."""
+    logits_hold(answer, draw, LENGTHS, ids=draw.integers(0, WORDS, 5, 3).t())
+
+
+@check("NextWordModel")
+def test_next_word_model_inputs_unchanged(answer, draw):
+    """Catches ids or lengths that are changed in place, in the padding for example."""
+    weights = weights_of(draw)
+    model = built(answer, draw, ALL, weights)
+    ids, lengths = asked(draw, ALL)
+    before, before_lengths = ids.clone(), lengths.clone()
+    logits = model(ids, lengths)
+    unchanged(ids, before, "ids")
+    unchanged(lengths, before_lengths, "lengths")
+    same(logits, right_logits(weights, ALL, before, before_lengths), like=weights["head.bias"])
+
+
+@check("NextWordModel")
+@vary("build", [PLAIN, ALL])
+def test_next_word_model_gradients(answer, draw, build):
+    """Catches a cut graph, and words that cannot learn; every weight's gradient by value."""
+    draw = draw.using(torch.float64)
+    weights = weights_of(draw)
+    model = built(answer, draw, build, weights)
+    ids, lengths = asked(draw, build)
+    ids[0, 0] = 0
+    twins = {name: laws.leaf(value) for name, value in weights.items()}
+    want = right_logits(twins, build, ids, lengths)
+    logits = call(model, ids, lengths)
+    same(logits, want.detach(), label="the logits")
+    inputs = [(f"model.{name}", model.get_parameter(name)) for name in weights]
+    laws.backward_matches(logits, want, inputs, tuple(twins.values()), draw(*want.shape))
+
+
+@check("NextWordModel")
+def test_next_word_model_refuses_misfits(answer, draw):
+    """Catches heads that cannot share d_model, and lengths of another batch."""
+    model = built(answer, draw, PLAIN)
+    for n_heads in (4, 0):
+        refuses(
+            lambda n_heads=n_heads: answer.NextWordModel(WORDS, WIDTH, n_heads=n_heads),
+            n_heads, WIDTH, why=f"d_model is {WIDTH} and n_heads is {n_heads}",
+        )  # fmt: skip
+    ids = draw.integers(0, WORDS, 3, 5)
+    for lengths in ([4, 2], [4]):
+        count = len(lengths)
+        refuses(
+            lambda lengths=lengths: model(ids, draw.tensor(lengths, torch.int64)),
+            3, count, why=f"`ids` hold 3 sequences and `lengths` is [{count}]",
+        )  # fmt: skip
+
+
+@check("NextWordModel", core=True)
+def test_next_word_model_is_your_own(answer, draw):
+    """Refuses a ready-made attention or Transformer layer inside the model, under any name."""
+    weights = weights_of(draw)
+    model = built(answer, draw, LENGTHS, weights)
+    ids, lengths = asked(draw, LENGTHS)
+    want = right_logits(weights, LENGTHS, ids, lengths)
+    with answer.noticing("attention") as seen:
+        try:
+            same(model(ids, lengths), want, like=weights["head.bias"], label="the logits")
+            with torch.no_grad():
+                model.eval()(ids)
+        finally:
+            if seen:
+                raise Finding("forbidden", "NextWordModel", seen[0], detail="attention")
+
+
+# ---- train ----
+
+
+class Log(list):
+    """A list that a copy of its owner shares."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class Probe(nn.Module):
+    """As small a model as can learn: embed, average, map to the words.
+
+    It notes the state that it is in whenever it is called.
+    """
+
+    def __init__(self, embedding, weight, bias):
+        super().__init__()
+        self.embedding = nn.Embedding(*embedding.shape, _weight=embedding.clone())
+        self.head = nn.Linear(*weight.T.shape, device=weight.device, dtype=weight.dtype)
+        with torch.no_grad():
+            self.head.weight.copy_(weight)
+            self.head.bias.copy_(bias)
+        self.states = Log()
+
+    def forward(self, ids, lengths=None):
+        self.states.append(state_of(self))
+        x = self.embedding(ids)
+        if lengths is None:
+            return self.head(x.mean(1))
+        inside = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+        return self.head((x * inside[:, :, None]).sum(1) / lengths[:, None])
+
+
+def state_of(model):
+    """Return a copy of every weight as it is now, in float64."""
+    return {name: weight.detach().clone().double() for name, weight in model.named_parameters()}
+
+
+def loss64(state, ids, targets, lengths=None):
+    """Mean cross-entropy of a probe in a state."""
+    mean = mean64(state["embedding.weight"][ids], lengths)
+    logits = mean @ state["head.weight"].T + state["head.bias"]
+    return (logits.logsumexp(1) - logits.gather(1, targets[:, None])[:, 0]).mean()
+
+
+def lesson(draw: Draw):
+    """Draw a probe of 7 words and what to teach it: 3 sequences of 4 words."""
+    probe = Probe(draw(7, 5), draw(7, 5), draw(7))
+    ids = draw.tensor([[0, 3, 5, 1], [2, 2, 6, 4], [5, 0, 1, 6]], torch.int64)
+    return probe, ids, draw.tensor([6, 0, 3], torch.int64)
+
+
+def floats(losses, steps: int):
+    """Demand a list of `steps` Python floats."""
+    if losses is None:
+        equal(losses, [])
+    word = type(losses).__name__
+    holds(
+        isinstance(losses, list),
+        "the result",
+        f"a {word} came back, and not a list with the loss before each step",
+        word,
+    )
+    holds(
+        len(losses) == steps,
+        "the number of losses",
+        f"{steps} steps were asked for, and {len(losses)} losses came back",
+        len(losses),
+    )
+    for loss in losses[:1]:
+        word = type(loss).__name__
+        holds(isinstance(loss, float), "losses[0]", f"it is a {word}, not a Python float", word)
+    holds(all(isinstance(loss, float) for loss in losses), "the losses", "not all are floats")
+
+
+def near(loss: float, want) -> bool:
+    return math.isclose(loss, float(want), rel_tol=1e-4, abs_tol=2e-5)
+
+
+@check("train", core=True)
+def test_train_first_loss(answer, draw):
+    """Catches another loss than the mean cross-entropy of the logits, and one step too late."""
+    probe, ids, targets = lesson(draw)
+    before = loss64(state_of(probe), ids, targets)
+    losses = answer.train(probe, ids, targets, steps=1, lr=0.1)
+    floats(losses, 1)
+    after = loss64(state_of(probe), ids, targets)
+    late = near(losses[0], after) and not near(losses[0], before)
+    holds(not late, "losses[0]", f"{losses[0]:.4f} is the loss after step 1, not before it")
+    same(draw.tensor(losses[0]), before, like=draw.tensor(0.0), label="losses[0]")
+
+
+@check("train", core=True)
+def test_train_in_place(answer, draw):
+    """Catches a model that does not move, or only in part, and a copy that is trained instead."""
+    probe, ids, targets = lesson(draw)
+    start, weights = state_of(probe), dict(probe.named_parameters())
+    answer.train(probe, ids, targets, steps=1)
+    for name, now in probe.named_parameters():
+        holds(
+            now is weights[name],
+            "the weights",
+            f"`{name}` is a new Parameter: change the one that is there",
+        )
+    still = [n for n, now in state_of(probe).items() if torch.equal(now, start[n])]
+    holds(
+        not still,
+        "the weights",
+        f"one step did not change {' and '.join(still)}",
+        (still, len(probe.states)),
+    )
+
+
+@check("train", core=True)
+def test_train_every_loss(answer, draw):
+    """Catches losses that are not those of the model as it stood before each step."""
+    probe, ids, targets = lesson(draw)
+    start = state_of(probe)
+    losses = answer.train(probe, ids, targets, steps=4, lr=0.1)
+    floats(losses, 4)
+    right = [loss64(start, ids, targets)]
+    for before, now in zip([start, *probe.states], probe.states, strict=False):
+        if any(not torch.equal(now[name], before[name]) for name in now):
+            right.append(loss64(now, ids, targets))
+    # in order among the states that the model was asked in: some optimisers ask more often
+    rest = iter(right)
+    if not (near(losses[0], right[0]) and all(any(near(x, y) for y in rest) for x in losses)):
+        wanted = torch.stack([*right, *right[-1:] * 4][:4])
+        same(draw.tensor(losses), wanted, like=draw.tensor(0.0), label="the losses")
+
+
+@check("train", core=True)
+def test_train_lowers_the_loss(answer, draw):
+    """Catches steps uphill: after 20 steps at the default rate the loss must be lower."""
+    probe, ids, targets = lesson(draw)
+    before = loss64(state_of(probe), ids, targets)
+    floats(answer.train(probe, ids, targets, steps=20), 20)
+    after = loss64(state_of(probe), ids, targets)
+    holds(
+        bool(after < before - 1e-3),
+        "the loss after 20 steps",
+        f"it went from {before:.4f} to {after:.4f}, and must fall",
+        bool(after > before + 1e-3),
+    )
+
+
+@check("train", core=True)
+def test_train_fresh_gradients(answer, draw):
+    """Catches gradients that pile up: each step must start from fresh ones."""
+    probe, ids, targets = lesson(draw)
+    piled: list[bool] = []
+    weight = probe.head.weight
+    seen = weight.detach().clone()
+
+    def arriving(_):
+        # the gradient of this step arrives; what is there already is left from an earlier one
+        left = weight.grad is not None and bool(weight.grad.any())
+        piled.append(left and not torch.equal(weight.detach(), seen))
+        seen.copy_(weight.detach())
+
+    hook = weight.register_hook(arriving)
+    losses = answer.train(probe, ids, targets, steps=4)
+    hook.remove()
+    holds(
+        not any(piled),
+        "the gradients",
+        "each step adds its own to those of the steps before: they are never cleared",
+    )
+    floats(losses, 4)
+
+
+@check("train", core=True)
+def test_train_lr(answer, draw):
+    """Catches a learning rate that is not used: at lr=0 no weight may move."""
+    probe, ids, targets = lesson(draw)
+    start = state_of(probe)
+    losses = answer.train(probe, ids, targets, steps=3, lr=0.0)
+    floats(losses, 3)
+    moved = any(not torch.equal(now, start[name]) for name, now in state_of(probe).items())
+    holds(not moved, "the weights", "they moved although lr is 0")
+    want = loss64(start, ids, targets).expand(3)
+    same(draw.tensor(losses), want, like=draw.tensor(0.0), label="the losses at lr=0")
+
+
+@check("train", core=True)
+def test_train_lengths(answer, draw):
+    """Catches `lengths` that do not reach the model: the padding then has a say in the loss."""
+    probe, ids, targets = lesson(draw)
+    lengths = draw.tensor([4, 1, 2], torch.int64)
+    want = loss64(state_of(probe), ids, targets, lengths)
+    losses = answer.train(probe, ids, targets, steps=1, lengths=lengths)
+    floats(losses, 1)
+    same(draw.tensor(losses[0]), want, like=draw.tensor(0.0), label="losses[0] with lengths")
+
+
+@check("train", core=True)
+def test_train_by_hand(answer, draw):
+    """The chapter's own example: the loss is 0.116 where "hate" is right."""
+    probe = by_hand(draw)
+    ids, targets = draw.tensor([[0, 2]], torch.int64), draw.tensor([3], torch.int64)
+    losses = answer.train(probe, ids, targets, steps=1)
+    floats(losses, 1)
+    same(draw.tensor(losses[0]), draw.tensor(0.116), label="losses[0]", within=printed(3))
+
+
+@check("train", core=True)
+def test_train_no_steps(answer, draw):
+    """Catches a step that is taken when none is asked for."""
+    probe, ids, targets = lesson(draw)
+    start = state_of(probe)
+    floats(answer.train(probe, ids, targets, steps=0), 0)
+    moved = any(not torch.equal(now, start[name]) for name, now in state_of(probe).items())
+    holds(not moved, "the weights", "they moved although 0 steps were asked for")
+
+
+@check("train")
+def test_train_does_not_stop_early(answer, draw):
+    """Catches an early end: a model that is right already still gets all its steps."""
+    probe, ids, _ = lesson(draw)
+    with torch.no_grad():
+        probe.head.bias[3] += 50
+    targets = draw.tensor([3, 3, 3], torch.int64)
+    losses = answer.train(probe, ids, targets, steps=5)
+    floats(losses, 5)
+    same(draw.tensor(losses[0]), draw.tensor(0.0), label="losses[0]")
+
+
+@check("train")
+def test_train_default_steps(answer, draw):
+    """Catches other defaults than 200 steps."""
+    probe, ids, targets = lesson(draw)
+    before = loss64(state_of(probe), ids, targets)
+    floats(answer.train(probe, ids, targets), 200)
+    after = loss64(state_of(probe), ids, targets)
+    holds(bool(after < 0.8 * before), "the loss", f"200 steps: from {before:.4f} to {after:.4f}")
+
+
+@check("train")
+@vary("dtype", FLOATS)
+def test_train_dtypes(answer, draw, dtype):
+    """Catches a model that is cast on the way: its weights keep their dtype."""
+    draw = draw.using(dtype)
+    probe, ids, targets = lesson(draw)
+    want = loss64(state_of(probe), ids, targets)
+    losses = answer.train(probe, ids, targets, steps=1)
+    floats(losses, 1)
+    same(draw.tensor(losses[0]), want, like=draw.tensor(0.0), label="losses[0]")
+    for name, weight in probe.named_parameters():
+        holds(weight.dtype == dtype, "the weights", f"`{name}` became {weight.dtype}")
+
+
+@check("train")
+def test_train_inputs_unchanged(answer, draw):
+    """Catches ids, targets or lengths that are changed in place."""
+    probe, ids, targets = lesson(draw)
+    lengths = draw.tensor([4, 1, 2], torch.int64)
+    given = {"ids": ids, "targets": targets, "lengths": lengths}
+    before = {name: value.clone() for name, value in given.items()}
+    losses = answer.train(probe, ids, targets, steps=2, lengths=lengths)
+    for name, value in given.items():
+        unchanged(value, before[name], name)
+    floats(losses, 2)
+
+
+@check("train")
+def test_train_refuses_misfits(answer, draw):
+    """Catches targets of another batch that go through, as with a plain index."""
+    probe, ids, _ = lesson(draw)
+    for targets in ([6, 0], [6]):
+        count = len(targets)
+        refuses(
+            lambda targets=targets: answer.train(
+                probe, ids, draw.tensor(targets, torch.int64), steps=2
+            ),
+            3, count, why=f"`ids` hold 3 sequences and `targets` is [{count}]",
+        )  # fmt: skip
+
+
+@check("train")
+def test_train_learns_the_table(answer, draw):
+    """End to end: your model learns the four pairs of the chapter, an exclusive-or."""
+    probe, few, answers = lesson(draw)
+    floats(answer.train(probe, few, answers, steps=0), 0)
+    model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
+    ids = draw.tensor([[IDS[word] for word in words] for words, _ in PAIRS], torch.int64)
+    targets = draw.tensor([IDS[word] for _, word in PAIRS], torch.int64)
+    taken, right = 0, 0
+    while right < 4 and taken < 400:
+        answer.train(model, ids, targets, steps=40)
+        taken += 40
+        with torch.no_grad():
+            right = int((model(ids).argmax(-1) == targets).sum())
+    holds(right == 4, "the four pairs", f"after {taken} steps only {right} of 4 are right", right)
+
+
+# ---- predict ----
+
+# which word each word calls for, and how loudly: columns speak, rows are called
+CALLS = [
+    [0.0, 1.2, -1.0, 2.2, 0.1],
+    [0.4, 0.2, 0.3, 1.1, 2.0],
+    [-2.6, 2.3, 0.9, 0.5, -0.6],
+    [2.1, -2.9, 1.6, -1.2, 0.3],
+    [1.5, 0.7, -0.3, -0.1, 0.9],
+]
+# the order of a dict says nothing of its ids
+VOCABULARY = {"hate": 3, "much": 4, "like": 2, "not": 0, "do": 1}
+SAID = ["not like", "do like", "do", "hate", "much", "hate not", "not not do", "much like hate"]
+
+
+def by_hand(draw: Draw):
+    """The example of the chapter's text: not (1, -2), like (3, 0), and its head."""
+    embedding = draw.tensor([[1.0, -2.0], [0.0, 0.0], [3.0, 0.0], [0.0, 0.0]])
+    weight = draw.tensor([[-1.0, 0.0], [0.0, 1.0], [0.5, 1.0], [1.0, -1.0]])
+    return Probe(embedding, weight, draw.tensor([0.0, 0.0, 0.0, -0.5]))
+
+
+def caller(draw: Draw):
+    """A model that is easy to foresee: it adds up what each word calls for."""
+    return Probe(
+        torch.eye(5, dtype=draw.dtype, device=draw.device), draw.tensor(CALLS), draw(5) * 0
+    )
+
+
+def called(sentence: str) -> str:
+    """The word that is called for most loudly."""
+    said = [VOCABULARY[word] for word in sentence.split()]
+    votes = {word: sum(CALLS[index][i] for i in said) for word, index in VOCABULARY.items()}
+    return max(votes, key=votes.__getitem__)
+
+
+def predicts(answer, model, sentence: str, word: str, vocabulary=VOCABULARY):
+    """Compare one prediction."""
+    got = answer.predict(model, sentence.split(), vocabulary)
+    equal(got, word, label=f'the word after "{sentence}"')
+
+
+@check("predict", core=True)
+@vary("sentence", SAID)
+def test_predict_values(answer, draw, sentence):
+    """Catches another word than that of the largest logit, and dict order taken for ids."""
+    predicts(answer, caller(draw), sentence, called(sentence))
+
+
+@check("predict", core=True)
+def test_predict_by_hand(answer, draw):
+    """The chapter's own example: "not like" calls for "hate"."""
+    predicts(answer, by_hand(draw), "not like", "hate", IDS)
+
+
+@check("predict")
+@vary("training", [True, False])
+def test_predict_leaves_the_training_flag(answer, draw, training):
+    """Catches a model that stays in eval or train mode after it was asked."""
+    model = caller(draw).train(training)
+    predicts(answer, model, "not like", called("not like"))
+    mode = "train" if training else "eval"
+    for module in model.modules():
+        holds(
+            module.training == training,
+            "`model.training`",
+            f"it was in {mode} mode before the call, and is not after it",
+            module.training,
+        )
+
+
+@check("predict")
+def test_predict_leaves_no_trace(answer, draw):
+    """Catches weights, gradients or the graph that are not as they were."""
+    model = caller(draw)
+    model.head.weight.grad = draw(5, 5)
+    start, slope = state_of(model), model.head.weight.grad.clone()
+    try:
+        predicts(answer, model, "not like", called("not like"))
+        holds(
+            torch.is_grad_enabled(),
+            "torch.is_grad_enabled()",
+            "gradients are switched off, and stay off after the call",
+        )
+    finally:
+        torch.set_grad_enabled(True)
+    for name, weight in model.named_parameters():
+        unchanged(weight.detach().double(), start[name], f"model.{name}")
+        holds(weight.requires_grad, f"`model.{name}`", "it no longer wants gradients")
+    left = model.head.weight.grad
+    holds(
+        left is not None and torch.equal(left, slope),
+        "`model.head.weight.grad`",
+        "there was a gradient before the call, and it is not there after it",
+    )
+    for name in ("embedding.weight", "head.bias"):
+        grad = model.get_parameter(name).grad
+        holds(grad is None, f"`model.{name}.grad`", "the call left a gradient")
+
+
+@check("predict")
+def test_predict_inputs_unchanged(answer, draw):
+    """Catches a list of words that is used up, and a vocabulary that grows."""
+    words, vocabulary = ["not", "like"], dict(VOCABULARY)
+    got = answer.predict(caller(draw), words, vocabulary)
+    holds(words == ["not", "like"], "the input `words`", "it was changed by the call")
+    holds(vocabulary == VOCABULARY, "the input `vocabulary`", "it was changed by the call")
+    equal(got, called("not like"), label="the word")
+
+
+@check("predict")
+def test_predict_refuses_unknown(answer, draw):
+    """Catches an unknown word that is taken for another one, or skipped."""
+    model = caller(draw)
+    refuses(
+        lambda: answer.predict(model, ["not", "love"], VOCABULARY), "love",
+        why='"love" is not in the vocabulary', error=KeyError,
+    )  # fmt: skip
+
+
+@check("predict")
+def test_predict_not_like(answer, draw):
+    """End to end, document 004: your trained model says "hate" after "not like"."""
+    predicts(answer, by_hand(draw), "not like", "hate", IDS)
+    model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
+    ids, targets = draw.tensor([[0, 2], [1, 2]], torch.int64), draw.tensor([3, 2], torch.int64)
+    for _ in range(12):
+        answer.train(model, ids, targets, steps=25)
+        with torch.no_grad():
+            if bool((model(ids).argmax(-1) == targets).all()):
+                break
+    predicts(answer, model, "not like", "hate", IDS)
+    predicts(answer, model, "do like", "like", IDS)
