@@ -91,6 +91,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     outcome = pyfuncitem.config.stash[JUDGE].judge(check)
     if not outcome.passed:
         pyfuncitem.stash[OUTCOME] = outcome
+        message = _told_once(pyfuncitem, check, outcome)
+        # pytest would draw a traceback with sources, 60 ms a check, only to have it replaced
+        pyfuncitem.repr_failure = lambda *_, **__: message  # type: ignore[method-assign]
         raise outcome.finding or outcome.error or AssertionError(outcome.message)
     return True
 
@@ -102,8 +105,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     check = item.stash.get(CHECK, None)
     if check is not None and report.when == "call":
         outcome = item.stash.get(OUTCOME, Outcome("passed"))
-        if not outcome.passed:
-            report.longrepr = _told_once(item, check, outcome)
         report.kit = {
             "exercise": check.full_exercise,
             "check": check.name,

@@ -279,18 +279,19 @@ def test_bias_by_its_name(answer, draw, case):
     """Catches another parameter's name, and a bias that counts only where there is one."""
     x, weight, bias = case.inputs(draw)
     call = getattr(answer, case.exercise)
-    same(call(x, weight, bias=bias), case.want((x, weight, bias)), like=x)
-    same(call(x, weight, bias=torch.zeros_like(bias)), case.want((x, weight)), like=x)
+    want, without = case.want((x, weight, bias)), case.want((x, weight))
+    same(call(x, weight, bias=bias), want, like=x)
+    same(call(x, weight, bias=torch.zeros_like(bias)), without, like=x)
 
 
 @check("dot_product", core=True)
 def test_dot_product_printed_in_002(answer, draw):
     """The nine numbers that document 002 prints in "Naive Attention", to four digits."""
-    t, printed_in_002 = draw.tensor(TOKENS), draw.tensor(NAIVE)
     for i in range(3):
         for j in range(3):
-            got = answer.dot_product(t[i], t[j])
-            same(got, printed_in_002[i, j], label=f"token {i} . token {j}", within=printed(4))
+            got = answer.dot_product(draw.tensor(TOKENS[i]), draw.tensor(TOKENS[j]))
+            label = f"token {i} . token {j}"
+            same(got, draw.tensor(NAIVE[i][j]), label=label, within=printed(4))
 
 
 @check("naive_scores", core=True)
@@ -302,9 +303,8 @@ def test_naive_scores_printed_in_002(answer, draw):
 @check("project_rows", core=True)
 def test_project_rows_printed_in_002(answer, draw):
     """The keys, queries and values that document 002 prints, to its four digits."""
-    t = draw.tensor(TOKENS)
     for name, weight, want in (("K", W_K, KEY), ("Q", W_Q, QUERY), ("V", W_V, VALUE)):
-        got = answer.project_rows(t, draw.tensor(weight))
+        got = answer.project_rows(draw.tensor(TOKENS), draw.tensor(weight))
         same(got, draw.tensor(want), label=name, within=printed(4))
 
 
@@ -321,9 +321,9 @@ def test_project_linear_printed_in_001(answer, draw):
 @check("project_columns", core=True)
 def test_project_columns_printed_in_002(answer, draw):
     """Document 002's keys, queries and values once more, every token upright as in 004."""
-    upright = draw.tensor(TOKENS).T.contiguous()
     for name, weight, want in (("K", W_K, KEY), ("Q", W_Q, QUERY), ("V", W_V, VALUE)):
-        got = answer.project_columns(upright, draw.tensor(weight).T.contiguous())
+        upright, turned = (draw.tensor(rows).T.contiguous() for rows in (TOKENS, weight))
+        got = answer.project_columns(upright, turned)
         same(got, draw.tensor(want).T, label=f"{name}^T", within=printed(4))
 
 
@@ -367,7 +367,8 @@ def test_gradients(answer, draw, case):
 def test_project_linear_equals_pytorchs(answer, draw):
     """Holds the projection against torch.nn.Linear itself, with the layer's own weight and bias."""
     x, weight, bias = draw(2, 5, 7), draw(3, 7), draw(3, scale=2)
-    same(answer.project_linear(x, weight, bias), F.linear(x, weight, bias))
+    oracle = F.linear(x, weight, bias)
+    same(answer.project_linear(x, weight, bias), oracle)
     layer = torch.nn.Linear(7, 3, dtype=x.dtype, device=x.device)
     same(answer.project_linear(x, layer.weight, layer.bias), layer(x).detach())
 

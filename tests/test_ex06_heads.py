@@ -112,8 +112,8 @@ def pieces(draw: Draw):
     return (draw(3, 5, 7),)
 
 
-def projected_square(draw: Draw):
-    return *(draw(3, 6, scale=1.3) for _ in "qkv"), 3
+def projected_alike(draw: Draw, n: int = 5):
+    return *(draw(n, 6, scale=1.3) for _ in "qkv"), 3
 
 
 def projected(draw: Draw):
@@ -125,7 +125,7 @@ def asymmetric(draw: Draw):
 
 
 def projected_masked(draw: Draw):
-    return *projected_square(draw), asymmetric(draw)
+    return *projected_alike(draw, 3), asymmetric(draw)
 
 
 def projected_blind(draw: Draw):
@@ -170,7 +170,7 @@ VALUES = [
     SPLIT,
     Case("merge_heads", pieces_square, merge64, "as_many_tokens_as_heads"),
     MERGE,
-    Case("multi_head", projected_square, multi_head64, "as_many_tokens_as_heads"),
+    Case("multi_head", projected_alike, multi_head64, "as_many_keys_as_queries"),
     MULTI,
     MASKED,
 ]
@@ -549,9 +549,8 @@ SELF = Use("self", (5, 6))
 CROSS = Use("memory", (5, 6), (7, 6))
 MASKED_CROSS = Use("memory_and_mask", (2, 5, 6), (2, 7, 6), (2, 1, 7))
 USES = [
-    Use("as_many_tokens_as_heads", (3, 6)),
-    Use("memory_as_long_as_x", (3, 6), (3, 6)),
     SELF,
+    Use("memory_as_long_as_x", (5, 6), (5, 6)),
     CROSS,
     Use("mask", (3, 6), None, "table"),
     Use("memory_and_mask", (3, 6), (3, 6), "table"),

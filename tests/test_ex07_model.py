@@ -96,6 +96,7 @@ class Model(nn.Module):
         self.head = nn.Linear(d_model, vocab_size)
 
     def forward(self, ids, lengths=None):
+        """Do all of it in float64."""
         if lengths is not None and lengths.shape != ids.shape[:1]:
             raise ValueError(f"lengths {tuple(lengths.shape)} do not fit ids {tuple(ids.shape)}")
         weights = {name: value.double() for name, value in self.named_parameters()}
@@ -115,7 +116,7 @@ def train(model, ids, targets, steps=200, lr=0.05, lengths=None):
         slopes = torch.autograd.grad(loss, weights)
         with torch.no_grad():
             for weight, speed, slope in zip(weights, speeds, slopes, strict=True):
-                weight -= lr * speed.mul_(0.9).add_(slope)
+                weight.sub_(lr * speed.mul_(0.9).add_(slope))
     return losses
 
 
@@ -176,7 +177,7 @@ def test_positional_encoding_short(answer, draw, n):
 
 
 @check("positional_encoding")
-def test_positional_encoding_default_device(answer, draw):
+def test_positional_encoding_default_device(answer):
     """Catches a `device` that cannot be left out."""
     same(answer.positional_encoding(3, 4), encoding64(3, 4), like=default())
 
@@ -202,26 +203,26 @@ SCATTERED = {"hate": 7, "not": 2, "Like": 5, "like": 0, "do": 11}
 
 @check("encode_words", core=True)
 @vary("sentence", ["not like", "do not do hate like not", "hate"])
-def test_encode_words_values(answer, draw, sentence):
+def test_encode_words_values(answer, sentence):
     """Catches another order, words taken only once, places in place of ids, and another dtype."""
     words = sentence.split()
     same(answer.encode_words(words, SCATTERED), torch.tensor([SCATTERED[w] for w in words]))
 
 
 @check("encode_words", core=True)
-def test_encode_words_as_they_are(answer, draw):
+def test_encode_words_as_they_are(answer):
     """Catches words that are changed before they are looked up: "Like" is not "like"."""
     same(answer.encode_words(["Like", "like"], SCATTERED), torch.tensor([5, 0]))
 
 
 @check("encode_words")
-def test_encode_words_of_nothing(answer, draw):
+def test_encode_words_of_nothing(answer):
     """Catches a dtype that is left to torch: no words are no ids, and still whole numbers."""
     same(answer.encode_words([], SCATTERED), torch.tensor([], dtype=torch.long))
 
 
 @check("encode_words")
-def test_encode_words_inputs_unchanged(answer, draw):
+def test_encode_words_inputs_unchanged(answer):
     """Catches a list that is used up or sorted in place, and a vocabulary that grows."""
     words, vocabulary = ["not", "like", "do"], dict(SCATTERED)
     got = answer.encode_words(words, vocabulary)
@@ -231,7 +232,7 @@ def test_encode_words_inputs_unchanged(answer, draw):
 
 
 @check("encode_words", core=True)
-def test_encode_words_refuses_unknown(answer, draw):
+def test_encode_words_refuses_unknown(answer):
     """Catches an unknown word that gets an id, or is dropped: it must be a KeyError."""
     vocabulary = dict(SCATTERED)
     for words, unknown in ((["not", "love"], "love"), (["maybe", "do", "hate"], "maybe")):
@@ -409,7 +410,7 @@ def loaded(model, weights):
         holds(
             shape == wanted,
             f"`model.{path}`",
-            f"it has the shape {shape}, and vocab_size {WORDS} and d_model {WIDTH} ask for {wanted}",
+            f"its shape is {shape}, and vocab_size {WORDS} and d_model {WIDTH} ask for {wanted}",
             shape,
         )
         with torch.no_grad():
@@ -604,6 +605,7 @@ class Probe(nn.Module):
         self.states = Log()
 
     def forward(self, ids, lengths=None):
+        """Note the state, and score the words."""
         self.states.append(state_of(self))
         x = self.embedding(ids)
         if lengths is None:
@@ -806,14 +808,27 @@ def test_train_does_not_stop_early(answer, draw):
     same(draw.tensor(losses[0]), draw.tensor(0.0), label="losses[0]")
 
 
+class Coin(nn.Module):
+    """The smallest model that learns: two logits, whatever the words."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(2, device=device))
+
+    def forward(self, ids, lengths=None):  # noqa: ARG002
+        """Give every sequence the same logits."""
+        return self.bias.expand(len(ids), -1)
+
+
 @check("train")
 def test_train_default_steps(answer, draw):
-    """Catches other defaults than 200 steps."""
-    probe, ids, targets = lesson(draw)
-    before = loss64(state_of(probe), ids, targets)
-    floats(answer.train(probe, ids, targets), 200)
-    after = loss64(state_of(probe), ids, targets)
-    holds(bool(after < 0.8 * before), "the loss", f"200 steps: from {before:.4f} to {after:.4f}")
+    """Catches another number of steps than 200 where none is given."""
+    coin = Coin(draw.device)
+    ids, targets = draw.tensor([[0]], torch.int64), draw.tensor([1], torch.int64)
+    losses = answer.train(coin, ids, targets)
+    floats(losses, 200)
+    same(draw.tensor(losses[0]), draw.tensor(math.log(2)), label="losses[0]")
+    holds(losses[-1] < losses[0], "the losses", f"{losses[0]:.4f} became {losses[-1]:.4f}")
 
 
 @check("train")
@@ -867,8 +882,8 @@ def test_train_learns_the_table(answer, draw):
     targets = draw.tensor([IDS[word] for _, word in PAIRS], torch.int64)
     taken, right = 0, 0
     while right < 4 and taken < 400:
-        answer.train(model, ids, targets, steps=40)
-        taken += 40
+        floats(answer.train(model, ids, targets, steps=25), 25)
+        taken += 25
         with torch.no_grad():
             right = int((model(ids).argmax(-1) == targets).sum())
     holds(right == 4, "the four pairs", f"after {taken} steps only {right} of 4 are right", right)
@@ -910,9 +925,17 @@ def called(sentence: str) -> str:
     return max(votes, key=votes.__getitem__)
 
 
+def ask(answer, model, words, vocabulary=VOCABULARY):
+    """Ask for a word; an answer that switches gradients off must not do so to other checks."""
+    try:
+        return answer.predict(model, words, vocabulary)
+    finally:
+        torch.set_grad_enabled(True)
+
+
 def predicts(answer, model, sentence: str, word: str, vocabulary=VOCABULARY):
     """Compare one prediction."""
-    got = answer.predict(model, sentence.split(), vocabulary)
+    got = ask(answer, model, sentence.split(), vocabulary)
     equal(got, word, label=f'the word after "{sentence}"')
 
 
@@ -952,23 +975,19 @@ def test_predict_leaves_no_trace(answer, draw):
     model.head.weight.grad = draw(5, 5)
     start, slope = state_of(model), model.head.weight.grad.clone()
     try:
-        predicts(answer, model, "not like", called("not like"))
-        holds(
-            torch.is_grad_enabled(),
-            "torch.is_grad_enabled()",
-            "gradients are switched off, and stay off after the call",
-        )
+        got = answer.predict(model, ["not", "like"], VOCABULARY)
+        still_on = torch.is_grad_enabled()
     finally:
         torch.set_grad_enabled(True)
+    equal(got, called("not like"), label="the word")
+    holds(still_on, "torch.is_grad_enabled()", "gradients stay switched off after the call")
     for name, weight in model.named_parameters():
         unchanged(weight.detach().double(), start[name], f"model.{name}")
         holds(weight.requires_grad, f"`model.{name}`", "it no longer wants gradients")
     left = model.head.weight.grad
-    holds(
-        left is not None and torch.equal(left, slope),
-        "`model.head.weight.grad`",
-        "there was a gradient before the call, and it is not there after it",
-    )
+    gone = left is None or not bool(left.any())
+    holds(not gone, "`model.head.weight.grad`", "the gradient that was there is gone")
+    holds(torch.equal(left, slope), "`model.head.weight.grad`", "it is another one now", "another")
     for name in ("embedding.weight", "head.bias"):
         grad = model.get_parameter(name).grad
         holds(grad is None, f"`model.{name}.grad`", "the call left a gradient")
@@ -978,7 +997,7 @@ def test_predict_leaves_no_trace(answer, draw):
 def test_predict_inputs_unchanged(answer, draw):
     """Catches a list of words that is used up, and a vocabulary that grows."""
     words, vocabulary = ["not", "like"], dict(VOCABULARY)
-    got = answer.predict(caller(draw), words, vocabulary)
+    got = ask(answer, caller(draw), words, vocabulary)
     holds(words == ["not", "like"], "the input `words`", "it was changed by the call")
     holds(vocabulary == VOCABULARY, "the input `vocabulary`", "it was changed by the call")
     equal(got, called("not like"), label="the word")
@@ -989,7 +1008,7 @@ def test_predict_refuses_unknown(answer, draw):
     """Catches an unknown word that is taken for another one, or skipped."""
     model = caller(draw)
     refuses(
-        lambda: answer.predict(model, ["not", "love"], VOCABULARY), "love",
+        lambda: ask(answer, model, ["do", "love"]), "love",
         why='"love" is not in the vocabulary', error=KeyError,
     )  # fmt: skip
 
@@ -1000,8 +1019,8 @@ def test_predict_not_like(answer, draw):
     predicts(answer, by_hand(draw), "not like", "hate", IDS)
     model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
     ids, targets = draw.tensor([[0, 2], [1, 2]], torch.int64), draw.tensor([3, 2], torch.int64)
-    for _ in range(12):
-        answer.train(model, ids, targets, steps=25)
+    for _ in range(30):
+        answer.train(model, ids, targets, steps=10)
         with torch.no_grad():
             if bool((model(ids).argmax(-1) == targets).all()):
                 break

@@ -7,6 +7,7 @@ file is run once. A chapter that is not in the folder is stood in for by functio
 from __future__ import annotations
 
 import contextlib
+import dis
 import importlib.util
 import re
 import sys
@@ -104,6 +105,14 @@ class World(MetaPathFinder, Loader):
             for space, name, value in undo:
                 space[name] = value
 
+    def is_stub(self, full: str) -> bool:
+        """Tell whether an exercise holds nothing yet: only a NotImplementedError, or only `pass`."""
+        stem, name = full.split(".")
+        made = vars(self.load(stem)).get(name)
+        if isinstance(made, type):
+            made = vars(made).get("__init__")
+        return isinstance(made, types.FunctionType) and _is_empty(made.__code__)
+
     def owner(self, code: types.CodeType) -> str | None:
         """Return the full name of the exercise whose code this is."""
         for stem, names in self.names.items():
@@ -194,6 +203,16 @@ class World(MetaPathFinder, Loader):
             else:
                 sys.modules[name] = before
         self._covered.clear()
+
+
+def _is_empty(code: types.CodeType) -> bool:
+    """Tell, without running it, whether code raises NotImplementedError or returns None at once."""
+    steps = [step for step in dis.get_instructions(code) if step.opname not in ("RESUME", "NOP")]
+    names = {step.opname.split("_")[0] for step in steps}
+    if not names - {"LOAD", "RETURN"}:
+        return all(step.argval is None for step in steps)
+    raises = "RAISE" in names and code.co_names == ("NotImplementedError",)
+    return raises and not names & {"POP", "JUMP", "STORE", "FOR", "COMPARE", "BINARY"}
 
 
 def _codes(made: Any) -> list[types.CodeType]:

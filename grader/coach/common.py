@@ -80,6 +80,17 @@ COMMON = (
         "A list came back: put the pieces together with torch.stack or torch.cat.",
     ),
     Common(
+        "not_boolean",
+        lambda found: found.kind == "dtype" and found.expected.dtype == torch.bool,
+        "A mask is boolean, True where one may attend: numbers 0 and 1 are no mask; compare, or "
+        "use dtype=torch.bool.",
+    ),
+    Common(
+        "not_whole_numbers",
+        lambda found: found.kind == "dtype" and found.expected.dtype == torch.int64,
+        "Indices are int64 (torch.long): give the tensor that dtype.",
+    ),
+    Common(
         "becomes_float32",
         _dtype(torch.float32),
         "The output is float32 whatever comes in: a constant, `.float()` or a dtype was written "
@@ -137,10 +148,10 @@ COMMON = (
         "into the message.",
     ),
     Common(
-        "refused_by_torch",
+        "refused_with_another_error",
         _kind("refused badly", "type"),
-        "It is torch that stumbled, not you who refused: check the sizes before you compute, and "
-        "raise the error with a sentence that names them.",
+        "It does stop, but with another error: check the sizes before you compute, and raise "
+        "ValueError with a sentence that names them.",
     ),
 )
 
@@ -168,7 +179,7 @@ ERRORS = (
     ),
     _error(
         "numpy_of_a_gradient",
-        r"can't call numpy\(\)|convert cuda|device type tensor to numpy",
+        r"can't call numpy\(\)|unsupported ScalarType|convert cuda|device type tensor to numpy",
         "`.numpy()` works only on the CPU and outside the graph: stay in torch.",
     ),
     _error(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from grader.coach import Task
@@ -14,6 +16,50 @@ AFFINE = 'document 000, "Query, Key and Value Vectors": affine transformations'
 FORMULA = "the chapter's text, The formula"
 SHAPES = "the chapter's text, Shapes"
 BATCH = "CURRICULUM: *batch is any number of leading dimensions"
+
+
+def _refusing(task, rule):
+    """Return a `slip` like the task's own, for slips that refuse what does not fit."""
+
+    def slip(read):
+        def declare(wrong):
+            @functools.wraps(wrong)
+            def refusing(*args, **kwargs):
+                rule(*args, **kwargs)
+                return wrong(*args, **kwargs)
+
+            task.slip(read)(refusing)
+            return wrong
+
+        return declare
+
+    return slip
+
+
+def _must_fit(fits, *tensors):
+    if not fits:
+        raise ValueError(f"the shapes do not fit: {[tuple(t.shape) for t in tensors]}")
+
+
+def _vectors(a, b):
+    _must_fit(a.dim() == 1 and a.shape == b.shape, a, b)
+
+
+def _projection(inside, across, out):
+    """Return a rule: dimension `across` of x meets `inside` of a weight that gives `out`."""
+
+    def rule(x, weight, bias=None):
+        _must_fit(weight.dim() == 2 and x.shape[across] == weight.shape[inside], x, weight)
+        if bias is not None:
+            _must_fit(bias.shape == weight.shape[out : out + 1], bias, weight)
+
+    return rule
+
+
+def _pair(query, key):
+    same_batch = query.shape[:-2] == key.shape[:-2]
+    _must_fit(same_batch and query.shape[-1] == key.shape[-1], query, key)
+
 
 dot_product = Task(
     "dot_product",
@@ -29,93 +75,94 @@ dot_product = Task(
         "comparison of shapes keeps `*` from stretching a vector of length 1.",
     ),
 )
+_dot_slip = _refusing(dot_product, _vectors)
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def products_not_added(a, b):
     """These are the products, entry by entry: add them up to get one number."""
     return a * b
 
 
-@dot_product.slip('document 001, "The Matrix Math": the dot product and the cosine')
+@_dot_slip('document 001, "The Matrix Math": the dot product and the cosine')
 def cosine(a, b):
     """This is the cosine: you divided by the lengths of the vectors. A dot product does not."""
     return (a * b).sum() / (a.norm() * b.norm())
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def mean_of_products(a, b):
     """You took the mean of the products: a dot product is their sum, not divided by d."""
     return (a * b).mean()
 
 
-@dot_product.slip("chapter 2: scaling has its own exercise")
+@_dot_slip("chapter 2: scaling has its own exercise")
 def scaled_already(a, b):
     """You divided by the square root of d: that is chapter 2, here the product stays as it is."""
     return (a * b).sum() / len(a) ** 0.5
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def every_entry_with_every_entry(a, b):
     """You multiplied every entry of `a` by every entry of `b`: only equal places meet."""
     return a.sum() * b.sum()
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def outer_product(a, b):
     """This is the outer product, a table of d times d: a dot product is one number."""
     return a[:, None] * b
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def added_instead(a, b):
     """You added the entries of both vectors: multiply those in the same place, then add up."""
     return (a + b).sum()
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def first_product_only(a, b):
     """Only the first product came back: `return` stands inside the loop, so it ends there."""
     return a[0] * b[0]
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def last_product_only(a, b):
     """Only the last product came back: `=` in the loop forgets the others, add to the total."""
     return a[-1] * b[-1]
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def last_entry_left_out(a, b):
     """The last entry is left out: range(d) already stops before d, no - 1 is needed."""
     return (a[:-1] * b[:-1]).sum()
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def first_entry_left_out(a, b):
     """The first entry is left out: counting starts at 0, not at 1."""
     return (a[1:] * b[1:]).sum()
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def first_vector_with_itself(a, b):
     """You multiplied `a` by itself: `b` is not used."""
     return (a * a).sum() + 0 * b.sum()
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def distance(a, b):
     """This is the distance of the two vectors: small where they match. The score is large there."""
     return ((a - b) ** 2).sum().sqrt()
 
 
-@dot_product.slip(FORMULA)
+@_dot_slip(FORMULA)
 def signs_lost(a, b):
     """The signs are lost: products below 0 count as well, they lower the score."""
     return (a * b).abs().sum()
 
 
-@dot_product.slip("the chapter's text, Shapes: a score is one number")
+@_dot_slip("the chapter's text, Shapes: a score is one number")
 def one_dimension_too_many(a, b):
     """The number is right, but it came as [1]: the result has no dimensions, drop `keepdim`."""
     return (a * b).sum(0, keepdim=True)
@@ -157,6 +204,12 @@ def features_with_features(tokens):
 def turns_the_batch_too(tokens):
     """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
     return tokens @ tokens.permute(*reversed(range(tokens.dim())))
+
+
+@naive_scores.slip(BATCH)
+def turned_with_t(tokens):
+    """Right for one sequence: `.t()` takes a matrix and no batch, `.mT` and transpose take both."""
+    return tokens @ tokens.t()
 
 
 @naive_scores.slip(BATCH)
@@ -249,6 +302,7 @@ project_rows = Task(
         "up with the last dimension by itself; a wrong length of 1 would, too: refuse it first.",
     ),
 )
+_rows_slip = _refusing(project_rows, _projection(0, -1, 1))
 
 project_linear = Task(
     "project_linear",
@@ -263,6 +317,7 @@ project_linear = Task(
         "[d_out] lies along the last dimension.",
     ),
 )
+_linear_slip = _refusing(project_linear, _projection(1, -1, 0))
 
 project_columns = Task(
     "project_columns",
@@ -278,6 +333,7 @@ project_columns = Task(
         "up with n: give it the shape [d_out, 1]. Or turn, project rows, and turn back.",
     ),
 )
+_columns_slip = _refusing(project_columns, _projection(1, -2, 0))
 
 
 def _plus(out, bias):
@@ -288,49 +344,49 @@ def _upright(bias):
     return None if bias is None else bias[:, None]
 
 
-@project_rows.slip(TRANSPOSE)
+@_rows_slip(TRANSPOSE)
 def rows_weight_transposed(x, weight, bias=None):
     """You transposed the weight: here it is [d_in, d_out] and fits as it is."""
     return _plus(x @ weight.T, bias)
 
 
-@project_rows.slip(SHAPES)
+@_rows_slip(SHAPES)
 def rows_weight_first(x, weight, bias=None):
     """You wrote weight times tokens: with tokens as rows they come first."""
     return _plus(weight @ x, bias)
 
 
-@project_rows.slip(SHAPES)
+@_rows_slip(SHAPES)
 def rows_left_upright(x, weight, bias=None):
     """Your tokens came back as columns: W^T X^T is right, but has to be turned again."""
     return _turned(_plus(x @ weight, bias))
 
 
-@project_rows.slip(AFFINE)
+@_rows_slip(AFFINE)
 def rows_bias_forgotten(x, weight, bias=None):
     """The bias is not used: add it after the product."""
     return x @ weight
 
 
-@project_rows.slip(AFFINE)
+@_rows_slip(AFFINE)
 def rows_bias_subtracted(x, weight, bias=None):
     """You took the bias off: it is added."""
     return _plus(x @ weight, None if bias is None else -bias)
 
 
-@project_rows.slip(FORMULA)
+@_rows_slip(FORMULA)
 def rows_bias_before_product(x, weight, bias=None):
     """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
     return _plus(x, bias) @ weight
 
 
-@project_rows.slip(SHAPES)
+@_rows_slip(SHAPES)
 def rows_bias_along_tokens(x, weight, bias=None):
     """Your bias runs along the tokens: every token, every row, gets the whole bias."""
     return _plus(x @ weight, _upright(bias))
 
 
-@project_rows.slip(SHAPES)
+@_rows_slip(SHAPES)
 def rows_bias_for_first_token(x, weight, bias=None):
     """Only the first token got the bias: every token gets it."""
     out = x @ weight
@@ -339,211 +395,211 @@ def rows_bias_for_first_token(x, weight, bias=None):
     return torch.cat([out[..., :1, :] + bias, out[..., 1:, :]], -2)
 
 
-@project_rows.slip(SHAPES)
+@_rows_slip(SHAPES)
 def rows_bias_added_up(x, weight, bias=None):
     """You added the sum of the bias to everything: each new feature has its own number of it."""
     return _plus(x @ weight, None if bias is None else bias.sum())
 
 
-@project_rows.slip(FORMULA)
+@_rows_slip(FORMULA)
 def rows_bias_as_a_factor(x, weight, bias=None):
     """You multiplied by the bias: it is added."""
     return x @ weight if bias is None else x @ weight * bias
 
 
-@project_rows.slip(FORMULA)
+@_rows_slip(FORMULA)
 def rows_entry_by_entry(x, weight, bias=None):
     """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
     return _plus(x * weight, bias)
 
 
-@project_rows.slip(FORMULA)
+@_rows_slip(FORMULA)
 def rows_below_zero_cut(x, weight, bias=None):
     """Numbers below 0 are cut off: a projection ends without an activation, relu is too much."""
     return torch.relu(_plus(x @ weight, bias))
 
 
-@project_rows.slip("chapter 2: only scores are scaled")
+@_rows_slip("chapter 2: only scores are scaled")
 def rows_scaled(x, weight, bias=None):
     """You divided by the square root of d_in: scaling is for the scores, in chapter 2."""
     return _plus(x @ weight / x.shape[-1] ** 0.5, bias)
 
 
-@project_rows.slip(BATCH)
+@_rows_slip(BATCH)
 def rows_of_matrices_only(x, weight, bias=None):
     """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
     return _plus(torch.mm(x, weight), bias)
 
 
-@project_rows.slip("the chapter's text, Shapes: [*batch, n, d_out]")
+@_rows_slip("the chapter's text, Shapes: [*batch, n, d_out]")
 def rows_squeezed(x, weight, bias=None):
     """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
     return _plus(x @ weight, bias).squeeze()
 
 
-@project_linear.slip(TRANSPOSE)
+@_linear_slip(TRANSPOSE)
 def linear_not_transposed(x, weight, bias=None):
     """The transpose is missing: nn.Linear stores [d_out, d_in], and the tokens need d_in first."""
     return _plus(x @ weight, bias)
 
 
-@project_linear.slip(SHAPES)
+@_linear_slip(SHAPES)
 def linear_weight_first(x, weight, bias=None):
     """You wrote weight times tokens: with tokens as rows they come first, and W is turned."""
     return _plus(weight @ x, bias)
 
 
-@project_linear.slip(SHAPES)
+@_linear_slip(SHAPES)
 def linear_left_upright(x, weight, bias=None):
     """Your tokens came back as columns: W X^T is right, but has to be turned again."""
     return _turned(_plus(x @ weight.T, bias))
 
 
-@project_linear.slip(SHAPES)
+@_linear_slip(SHAPES)
 def linear_turns_all_around(x, weight, bias=None):
     """You turned the result too: (W x)^T is already x^T W^T, one transpose is enough."""
     return _plus(_turned(x) @ weight.T, bias)
 
 
-@project_linear.slip(AFFINE)
+@_linear_slip(AFFINE)
 def linear_bias_forgotten(x, weight, bias=None):
     """The bias is not used: add it after the product."""
     return x @ weight.T
 
 
-@project_linear.slip(AFFINE)
+@_linear_slip(AFFINE)
 def linear_bias_subtracted(x, weight, bias=None):
     """You took the bias off: it is added."""
     return _plus(x @ weight.T, None if bias is None else -bias)
 
 
-@project_linear.slip(FORMULA)
+@_linear_slip(FORMULA)
 def linear_bias_before_product(x, weight, bias=None):
     """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
     return _plus(x, bias) @ weight.T
 
 
-@project_linear.slip(SHAPES)
+@_linear_slip(SHAPES)
 def linear_bias_along_tokens(x, weight, bias=None):
     """Your bias runs along the tokens: every token, every row, gets the whole bias."""
     return _plus(x @ weight.T, _upright(bias))
 
 
-@project_linear.slip(SHAPES)
+@_linear_slip(SHAPES)
 def linear_bias_for_first_token(x, weight, bias=None):
     """Only the first token got the bias: every token gets it."""
     return rows_bias_for_first_token(x, weight.T, bias)
 
 
-@project_linear.slip(SHAPES)
+@_linear_slip(SHAPES)
 def linear_bias_added_up(x, weight, bias=None):
     """You added the sum of the bias to everything: each new feature has its own number of it."""
     return rows_bias_added_up(x, weight.T, bias)
 
 
-@project_linear.slip(FORMULA)
+@_linear_slip(FORMULA)
 def linear_entry_by_entry(x, weight, bias=None):
     """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
     return _plus(x * weight, bias)
 
 
-@project_linear.slip(FORMULA)
+@_linear_slip(FORMULA)
 def linear_below_zero_cut(x, weight, bias=None):
     """Numbers below 0 are cut off: a projection ends without an activation, relu is too much."""
     return torch.relu(_plus(x @ weight.T, bias))
 
 
-@project_linear.slip(BATCH)
+@_linear_slip(BATCH)
 def linear_of_matrices_only(x, weight, bias=None):
     """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
     return _plus(torch.mm(x, weight.T), bias)
 
 
-@project_linear.slip("the chapter's text, Shapes: [*batch, n, d_out]")
+@_linear_slip("the chapter's text, Shapes: [*batch, n, d_out]")
 def linear_squeezed(x, weight, bias=None):
     """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
     return _plus(x @ weight.T, bias).squeeze()
 
 
-@project_columns.slip(UPRIGHT)
+@_columns_slip(UPRIGHT)
 def columns_bias_along_tokens(x, weight, bias=None):
     """Your bias lies along the tokens: every column gets all of it, so it stands, [d_out, 1]."""
     return _plus(weight @ x, bias)
 
 
-@project_columns.slip(SHAPES)
+@_columns_slip(SHAPES)
 def columns_as_rows(x, weight, bias=None):
     """You took the rows of `x` for tokens, x W^T + b: here every column is a token, W x + b."""
     return _plus(x @ weight.T, bias)
 
 
-@project_columns.slip(SHAPES)
+@_columns_slip(SHAPES)
 def columns_tokens_first(x, weight, bias=None):
     """You wrote tokens times weight: with tokens as columns the weight comes from the left."""
     return _plus(x @ weight, _upright(bias))
 
 
-@project_columns.slip(SHAPES)
+@_columns_slip(SHAPES)
 def columns_weight_transposed(x, weight, bias=None):
     """You transposed the weight: [d_out, d_in] times [d_in, n] fits as it is."""
     return _plus(weight.T @ x, _upright(bias))
 
 
-@project_columns.slip(SHAPES)
+@_columns_slip(SHAPES)
 def columns_come_back_as_rows(x, weight, bias=None):
     """Your tokens came back as rows, [n, d_out]: turn them again, they leave as columns."""
     return _plus(_turned(x) @ weight.T, bias)
 
 
-@project_columns.slip(AFFINE)
+@_columns_slip(AFFINE)
 def columns_bias_forgotten(x, weight, bias=None):
     """The bias is not used: add it after the product."""
     return weight @ x
 
 
-@project_columns.slip(AFFINE)
+@_columns_slip(AFFINE)
 def columns_bias_subtracted(x, weight, bias=None):
     """You took the bias off: it is added."""
     return _plus(weight @ x, None if bias is None else -bias[:, None])
 
 
-@project_columns.slip(UPRIGHT)
+@_columns_slip(UPRIGHT)
 def columns_bias_before_product(x, weight, bias=None):
     """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
     return weight @ _plus(x, _upright(bias))
 
 
-@project_columns.slip(UPRIGHT)
+@_columns_slip(UPRIGHT)
 def columns_bias_added_up(x, weight, bias=None):
     """You added the sum of the bias to everything: b 1^T is no number, it is b once a column."""
     return _plus(weight @ x, None if bias is None else bias.sum())
 
 
-@project_columns.slip(UPRIGHT)
+@_columns_slip(UPRIGHT)
 def columns_bias_for_first_token(x, weight, bias=None):
     """Only the first column got the bias: every token gets it."""
     return _turned(rows_bias_for_first_token(_turned(x), weight.T, bias))
 
 
-@project_columns.slip(UPRIGHT)
+@_columns_slip(UPRIGHT)
 def columns_plus_ones(x, weight, bias=None):
     """You added 1 where the bias belongs: the row of ones only repeats b for each column."""
     return weight @ x if bias is None else weight @ x + 1 + 0 * bias[:, None]
 
 
-@project_columns.slip(FORMULA)
+@_columns_slip(FORMULA)
 def columns_entry_by_entry(x, weight, bias=None):
     """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
     return _plus(weight * x, _upright(bias))
 
 
-@project_columns.slip(BATCH)
+@_columns_slip(BATCH)
 def columns_of_matrices_only(x, weight, bias=None):
     """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
     return _plus(torch.mm(weight, x), _upright(bias))
 
 
-@project_columns.slip(BATCH)
+@_columns_slip(BATCH)
 def columns_turn_the_batch_too(x, weight, bias=None):
     """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
     upside = x.permute(*reversed(range(x.dim())))
@@ -551,7 +607,7 @@ def columns_turn_the_batch_too(x, weight, bias=None):
     return out.permute(*reversed(range(out.dim())))
 
 
-@project_columns.slip("the chapter's text, Shapes: [*batch, d_out, n]")
+@_columns_slip("the chapter's text, Shapes: [*batch, d_out, n]")
 def columns_squeezed(x, weight, bias=None):
     """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
     return _plus(weight @ x, _upright(bias)).squeeze()
@@ -570,100 +626,107 @@ dot_product_scores = Task(
         "of `key`. `shape[:-2]` is the batch, `shape[-1]` the width.",
     ),
 )
+_scores_slip = _refusing(dot_product_scores, _pair)
 
 
-@dot_product_scores.slip(KEYS_AND_QUERIES)
+@_scores_slip(KEYS_AND_QUERIES)
 def keys_not_turned(query, key):
     """The transpose is missing: queries are rows, so the keys have to stand as columns."""
     return query @ key
 
 
-@dot_product_scores.slip("the chapter's text, Shapes: one row for each query")
+@_scores_slip("the chapter's text, Shapes: one row for each query")
 def keys_before_queries(query, key):
     """This is K Q^T, keys before queries: each row must belong to one query."""
     return key @ _turned(query)
 
 
-@dot_product_scores.slip(SHAPES)
+@_scores_slip(SHAPES)
 def widths_with_widths(query, key):
     """You turned the queries, not the keys: features meet features, that is Q^T K."""
     return _turned(query) @ key
 
 
-@dot_product_scores.slip(KEYS_AND_QUERIES)
+@_scores_slip(KEYS_AND_QUERIES)
 def queries_with_queries(query, key):
     """You scored the queries against themselves: the keys are not used."""
     return query @ _turned(query)
 
 
-@dot_product_scores.slip(KEYS_AND_QUERIES)
+@_scores_slip(KEYS_AND_QUERIES)
 def keys_with_keys(query, key):
     """You scored the keys against themselves: the queries are not used."""
     return key @ _turned(key)
 
 
-@dot_product_scores.slip(BATCH)
+@_scores_slip(BATCH)
 def turns_the_batch_of_keys_too(query, key):
     """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
     return query @ key.permute(*reversed(range(key.dim())))
 
 
-@dot_product_scores.slip(BATCH)
+@_scores_slip(BATCH)
+def keys_turned_with_t(query, key):
+    """Right for one sequence: `.t()` takes a matrix and no batch, `.mT` and transpose take both."""
+    return query @ key.t()
+
+
+@_scores_slip(BATCH)
 def batches_meet(query, key):
     """Sequences of a batch meet here: each has its own queries and its own keys."""
     return query.reshape(-1, query.shape[-1]) @ key.reshape(-1, key.shape[-1]).mT
 
 
-@dot_product_scores.slip(FORMULA)
+@_scores_slip(FORMULA)
 def only_equal_places(query, key):
     """Query i met only key i: every query is scored against every key."""
     return (query * key).sum(-1)
 
 
-@dot_product_scores.slip(FORMULA)
+@_scores_slip(FORMULA)
 def queries_times_keys(query, key):
     """`*` multiplies entry by entry and adds nothing up: a product of matrices is `@`."""
     return query * key
 
 
-@dot_product_scores.slip("chapter 2: scaling has its own exercise")
+@_scores_slip("chapter 2: scaling has its own exercise")
 def scores_scaled_already(query, key):
     """You divided by the square root of d_k: that is chapter 2, these scores are raw."""
     return query @ _turned(key) / key.shape[-1] ** 0.5
 
 
-@dot_product_scores.slip(FORMULA)
+@_scores_slip(FORMULA)
 def mean_of_the_products(query, key):
     """You divided by d_k, or took a mean: a score is the sum of the products."""
     return query @ _turned(key) / key.shape[-1]
 
 
-@dot_product_scores.slip("chapter 4: softmax has its own exercise")
+@_scores_slip("chapter 4: softmax has its own exercise")
 def scores_softmaxed(query, key):
     """These are weights, each row sums to 1: stop at the scores, softmax is chapter 4."""
     return torch.softmax(query @ _turned(key), -1)
 
 
-@dot_product_scores.slip('document 001, "The Matrix Math": the dot product and the cosine')
+@_scores_slip('document 001, "The Matrix Math": the dot product and the cosine')
 def scores_as_cosines(query, key):
     """These are cosines, all between -1 and 1: queries and keys keep their lengths."""
     query, key = (t / t.norm(dim=-1, keepdim=True) for t in (query, key))
     return query @ _turned(key)
 
 
-@dot_product_scores.slip("chapter 3: masking has its own exercise")
+@_scores_slip("chapter 3: masking has its own exercise")
 def scores_only_backwards(query, key):
     """Scores of later keys are 0 in yours: nothing is masked here."""
     return torch.tril(query @ _turned(key))
 
 
-@dot_product_scores.slip("the chapter's text, Shapes: [*batch, q, k]")
+@_scores_slip("the chapter's text, Shapes: [*batch, q, k]")
 def scores_squeezed(query, key):
     """`squeeze` took away dimensions of size 1 that belong to the batch, a query or a key."""
     return (query @ _turned(key)).squeeze()
 
 
-@dot_product_scores.slip(FORMULA)
+@_scores_slip(FORMULA)
 def scores_as_distances(query, key):
     """These are distances: small where a key fits. A score is a dot product, large there."""
     apart = query[..., :, None, :] - key[..., None, :, :]

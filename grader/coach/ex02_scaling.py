@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
@@ -142,107 +143,129 @@ scaled_scores = Task(
 )
 
 
+def _scaled_slip(read):
+    """Declare a slip that refuses what does not fit, so that it fails for its own reason."""
+
+    def declare(wrong):
+        @functools.wraps(wrong)
+        def refusing(query, key):
+            if query.shape[:-2] != key.shape[:-2] or query.shape[-1] != key.shape[-1]:
+                raise ValueError(f"do not fit: {tuple(query.shape)} and {tuple(key.shape)}")
+            return wrong(query, key)
+
+        scaled_scores.slip(read)(refusing)
+        return wrong
+
+    return declare
+
+
 def _raw(query, key):
     return query @ key.transpose(-1, -2)
 
 
-@scaled_scores.slip(SCALE)
+@_scaled_slip(SCALE)
 def not_scaled(query, key):
     """The scale is missing: divide the scores by the square root of d_k."""
     return _raw(query, key)
 
 
-@scaled_scores.slip(LOOSE)
+@_scaled_slip(LOOSE)
 def divided_by_d_k(query, key):
     """You divided by d_k, or by its root twice, as when q and k are both scaled: divide once."""
     return _raw(query, key) / key.shape[-1]
 
 
-@scaled_scores.slip(LOOSE)
+@_scaled_slip(LOOSE)
 def divided_by_d_k_squared(query, key):
     """You divided by the square of d_k, as document 001 has it: it means the square root."""
     return _raw(query, key) / key.shape[-1] ** 2
 
 
-@scaled_scores.slip(SCALE)
+@_scaled_slip(SCALE)
 def times_root_d_k(query, key):
     """You multiplied by the square root of d_k: divide by it."""
     return _raw(query, key) * key.shape[-1] ** 0.5
 
 
-@scaled_scores.slip(FORMULA)
+@_scaled_slip(FORMULA)
 def half_of_d_k(query, key):
     """You divided by half of d_k: `d_k ** 1 / 2` is (d_k ** 1) / 2, write d_k ** 0.5."""
     return _raw(query, key) / (key.shape[-1] ** 1 / 2)
 
 
-@scaled_scores.slip(SHAPES)
+@_scaled_slip(SHAPES)
 def scaled_by_number_of_keys(query, key):
     """You scaled by the number of keys: it is the width of a key, its last dimension."""
     return _raw(query, key) / key.shape[-2] ** 0.5
 
 
-@scaled_scores.slip(SHAPES)
+@_scaled_slip(SHAPES)
 def scaled_by_number_of_queries(query, key):
     """You scaled by the number of queries: it is the width of a key, its last dimension."""
     return _raw(query, key) / query.shape[-2] ** 0.5
 
 
-@scaled_scores.slip(SHAPES)
+@_scaled_slip(SHAPES)
 def scaled_by_first_size_of_query(query, key):
     """You scaled by the first size of `query`, its batch if it has one: d_k is its last size."""
     return _raw(query, key) / query.shape[0] ** 0.5
 
 
-@scaled_scores.slip(SHAPES)
+@_scaled_slip(SHAPES)
 def scaled_by_first_size_of_key(query, key):
     """You scaled by the first size of `key`, its batch if it has one: d_k is its last size."""
     return _raw(query, key) / key.shape[0] ** 0.5
 
 
-@scaled_scores.slip(SHAPES)
+@_scaled_slip(SHAPES)
 def scaled_by_size_one(query, key):
     """You read d_k as shape[1]: right without a batch, with one it is another size. Use -1."""
     return _raw(query, key) / key.shape[1] ** 0.5
 
 
-@scaled_scores.slip(FOUR)
+@_scaled_slip(FOUR)
 def scaled_by_two(query, key):
     """You always divide by 2: that is document 002's sqrt(4), read d_k from the tensors."""
     return _raw(query, key) / 2
 
 
-@scaled_scores.slip(SHAPES)
+@_scaled_slip(SHAPES)
 def root_cut(query, key):
     """The root was cut to a whole number: `int`, `//` and math.isqrt lose what follows the dot."""
     return _raw(query, key) / math.isqrt(key.shape[-1])
 
 
-@scaled_scores.slip("the chapter's text, Shapes: one row for each query")
+@_scaled_slip("the chapter's text, Shapes: one row for each query")
 def keys_before_queries(query, key):
     """This is K Q^T, keys before queries: each row must belong to one query."""
     return _raw(key, query) / key.shape[-1] ** 0.5
 
 
-@scaled_scores.slip(FORMULA)
+@_scaled_slip(FORMULA)
 def keys_not_turned(query, key):
     """The transpose is missing: queries are rows, so the keys have to stand as columns."""
     return query @ key / key.shape[-1] ** 0.5
 
 
-@scaled_scores.slip(BATCH)
+@_scaled_slip(BATCH)
 def turns_the_batch_too(query, key):
     """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
     return query @ key.permute(*reversed(range(key.dim()))) / key.shape[-1] ** 0.5
 
 
-@scaled_scores.slip("chapter 4: softmax has its own exercise")
+@_scaled_slip(BATCH)
+def turned_with_t(query, key):
+    """Right for one sequence: `.t()` takes a matrix and no batch, `.mT` and transpose take both."""
+    return query @ key.t() / key.shape[-1] ** 0.5
+
+
+@_scaled_slip("chapter 4: softmax has its own exercise")
 def softmaxed_already(query, key):
     """These are weights, each row sums to 1: stop at the scaled scores, softmax is chapter 4."""
     return torch.softmax(_raw(query, key) / key.shape[-1] ** 0.5, -1)
 
 
-@scaled_scores.slip("the chapter's text, Shapes: [*batch, q, k]")
+@_scaled_slip("the chapter's text, Shapes: [*batch, q, k]")
 def scores_squeezed(query, key):
     """`squeeze` took away dimensions of size 1 that belong to the batch, a query or a key."""
     return (_raw(query, key) / key.shape[-1] ** 0.5).squeeze()
@@ -324,7 +347,7 @@ def numbers_from_minus_1_to_1(d_k, pairs, generator=None):
 
 @score_spread.slip(FORMULA)
 def mean_of_the_sizes(d_k, pairs, generator=None):
-    """This is the mean of the products' sizes: a deviation squares them, takes the mean, a root."""
+    """This is the mean of the products without their signs: a deviation is `std`, with squares."""
     return _products(d_k, pairs, generator).abs().mean()
 
 
@@ -341,12 +364,6 @@ def not_divided_by_the_pairs(d_k, pairs, generator=None):
     return ((products - products.mean()) ** 2).sum().sqrt()
 
 
-@score_spread.slip(FORMULA)
-def error_of_a_mean(d_k, pairs, generator=None):
-    """Your spread shrinks with the number of pairs: do not divide the deviation by their root."""
-    return _products(d_k, pairs, generator).std() / pairs**0.5
-
-
 @score_spread.slip("the chapter's text, The formula: independent numbers")
 def one_vector_twice(d_k, pairs, generator=None):
     """You multiplied each vector by itself: query and key are drawn one by one, independently."""
@@ -360,6 +377,12 @@ def summed_over_the_pairs(d_k, pairs, generator=None):
     query, key = _drawn(d_k, pairs, generator)
     sums = (query * key).sum(0)
     return sums.std() if d_k > 1 else sums.norm()
+
+
+@score_spread.slip("the chapter's text, The formula: products q_i k_i")
+def one_vector_summed(d_k, pairs, generator=None):
+    """You drew one vector a pair and added up its numbers: a score is a product of two vectors."""
+    return _drawn(d_k, pairs, generator)[0].sum(-1).std()
 
 
 @score_spread.slip(MEASURED)

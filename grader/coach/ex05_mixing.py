@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from grader.coach import Task
@@ -21,6 +23,19 @@ FUTURE = 'document 000, "Masked Self-Attention"; chapter 3, The formula: j <= i'
 CROSS = "the chapter's text, Shapes: where the three inputs come from"
 MEMORY = 'the docstring: "The mask says which memory tokens are real"'
 
+
+def _refusing(wrong):
+    """Let a slip refuse what does not fit, so that it fails for its own reason."""
+
+    @functools.wraps(wrong)
+    def call(weights, tokens):
+        if (*weights.shape[:-2], weights.shape[-1]) != tokens.shape[:-1]:
+            raise ValueError(f"{tuple(weights.shape)} and {tuple(tokens.shape)} do not fit")
+        return wrong(weights, tokens)
+
+    return call
+
+
 linear_combination = Task(
     "linear_combination",
     points=2,
@@ -38,6 +53,7 @@ linear_combination = Task(
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def along_the_features(weights, tokens):
     """This is tokens times weights: it adds up the features of each token. The weights belong to
     the rows."""
@@ -45,6 +61,7 @@ def along_the_features(weights, tokens):
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def weights_on_the_features(weights, tokens):
     """Your weights went to the features: weights * tokens lines them up with the columns, a token
     is a row."""
@@ -52,78 +69,91 @@ def weights_on_the_features(weights, tokens):
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def summed_over_features(weights, tokens):
     """The products are right, but the sum ran over the features: add up the tokens, dim 0."""
     return (weights[:, None] * tokens).sum(-1)
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def not_added_up(weights, tokens):
     """Each token has its weight, but they are not added up: one vector [d] should be left."""
     return weights[:, None] * tokens
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def added_up_to_a_number(weights, tokens):
     """Everything was added up to one number: the sum goes over the tokens, features stay apart."""
     return (weights[:, None] * tokens).sum()
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def divided_by_n(weights, tokens):
     """You divided by the number of tokens: the weights already say how much, so it is a sum."""
     return (weights[:, None] * tokens).mean(0)
 
 
 @linear_combination.slip('the docstring: "The weights are taken as they are"')
+@_refusing
 def divided_by_their_sum(weights, tokens):
     """You divided the weights by their sum: they are taken as they are."""
     return weights / weights.sum() @ tokens
 
 
 @linear_combination.slip('the docstring: "The weights are taken as they are"')
+@_refusing
 def softmax_of_the_weights(weights, tokens):
     """You took a softmax of the weights: they are weights already, taken as they are."""
     return torch.softmax(weights, -1) @ tokens
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def weights_ignored(weights, tokens):
     """This is the plain sum of the tokens: the weights are not used."""
     return (weights * 0 + 1) @ tokens
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def mean_of_the_tokens(weights, tokens):
     """This is the mean of the tokens: the weights are not used."""
     return (weights * 0 + 1 / len(weights)) @ tokens
 
 
 @linear_combination.slip('document 002, "Linear Combinations": there are three tokens there')
+@_refusing
 def first_three_tokens(weights, tokens):
     """Only the first three tokens are in it: document 002 has three, here there may be more."""
     return weights[:3] @ tokens[:3]
 
 
 @linear_combination.slip('document 002, "Linear Combinations"')
+@_refusing
 def first_two_tokens(weights, tokens):
     """Only the first two tokens are in it: go through all of them."""
     return weights[:2] @ tokens[:2]
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def first_token_left_out(weights, tokens):
     """The first token is left out: counting starts at 0."""
     return weights[1:] @ tokens[1:]
 
 
 @linear_combination.slip(COMBINATION)
+@_refusing
 def last_token_left_out(weights, tokens):
     """The last token is left out: the sum runs up to n - 1, and that one is in it."""
     return weights[:-1] @ tokens[:-1]
 
 
 @linear_combination.slip(SHAPES)
+@_refusing
 def still_a_matrix(weights, tokens):
     """The values are right, but they are a matrix of one row, [1, d]: the answer is [d]."""
     return weights[None] @ tokens
@@ -146,105 +176,114 @@ mix_values = Task(
 
 
 @mix_values.slip(ONE_ROW_PER_QUERY)
+@_refusing
 def weights_on_their_side(weights, value):
     """The weights were transposed: rows belong to queries, columns to the values."""
     return weights.mT @ value
 
 
 @mix_values.slip(SHAPES)
+@_refusing
 def values_on_their_side(weights, value):
     """The values were transposed: each value is a row, so weights @ value fits as it is."""
     return weights @ value.mT
 
 
 @mix_values.slip(SHAPES)
+@_refusing
 def values_first(weights, value):
     """This is value @ weights: the weights stand first, one row of them for each query."""
     return value @ weights
 
 
 @mix_values.slip(FORMULA)
+@_refusing
 def one_by_one(weights, value):
     """You multiplied place by place (*): a mixture needs the matrix product (@)."""
     return weights * value
 
 
 @mix_values.slip(SHAPES)
+@_refusing
 def mixture_on_its_side(weights, value):
     """The mixtures are right, but transposed: one row for each query, [q, d_v]."""
     return (weights @ value).mT
 
 
 @mix_values.slip(FORMULA)
+@_refusing
 def mix_not_added_up(weights, value):
     """Each value has its weight, but they are not added up: the sum over the keys is missing."""
     return weights[..., None] * value[..., None, :, :]
 
 
 @mix_values.slip(FORMULA)
+@_refusing
 def divided_by_the_keys(weights, value):
     """You divided by the number of keys: the weights already say how much, so it is a sum."""
     return weights @ value / value.shape[-2]
 
 
 @mix_values.slip('the docstring: "The weights are taken as they are"')
+@_refusing
 def softmax_again(weights, value):
     """A softmax was taken of the weights: they are weights already, taken as they are."""
     return torch.softmax(weights, -1) @ value
 
 
 @mix_values.slip('the docstring: "The weights are taken as they are"')
+@_refusing
 def rows_made_to_sum_to_1(weights, value):
     """You divided each row by its sum: the weights are taken as they are, zeros included."""
     return weights / weights.sum(-1, keepdim=True) @ value
 
 
 @mix_values.slip(FORMULA)
+@_refusing
 def plain_mean(weights, value):
     """Every query gets the mean of the values: the weights are not used."""
     return (weights * 0 + 1 / value.shape[-2]) @ value
 
 
 @mix_values.slip(FORMULA)
+@_refusing
 def plain_sum(weights, value):
     """Every query gets the sum of the values: the weights are not used."""
     return (weights * 0 + 1) @ value
 
 
 @mix_values.slip(FORMULA)
+@_refusing
 def largest_takes_all(weights, value):
     """Every query gets the value with its largest weight: a mixture has a part of all of them."""
     return (weights == weights.amax(-1, keepdim=True)).to(value) @ value
 
 
 @mix_values.slip(ONE_ROW_PER_QUERY)
+@_refusing
 def one_for_all_queries(weights, value):
     """The queries were added up as well: each keeps a row of its own, [q, d_v]."""
     return (weights @ value).sum(-2)
 
 
 @mix_values.slip(ONE_ROW_PER_QUERY)
+@_refusing
 def first_query_only(weights, value):
     """Only the first query has an answer: every row of the weights gives one, [q, d_v]."""
     return weights[..., 0, :] @ value
 
 
-def _agree(weights, value):
-    if (*weights.shape[:-2], weights.shape[-1]) != value.shape[:-1]:
-        raise ValueError(f"{tuple(weights.shape)} and {tuple(value.shape)} do not fit")
-
-
 @mix_values.slip('the docstring: "The batch dimensions of the two inputs are equal"')
+@_refusing
 def two_dimensions_only(weights, value):
     """torch.mm takes matrices only: torch.matmul, or @, lets batches stand in front."""
-    _agree(weights, value)
     return torch.mm(weights, value)
 
 
 @mix_values.slip('the docstring: "The batch dimensions of the two inputs are equal"')
+@_refusing
 def three_dimensions_only(weights, value):
     """torch.bmm wants just one batch dimension: torch.matmul, or @, takes none or several."""
-    _agree(weights, value)
     return torch.bmm(weights, value)
 
 

@@ -707,7 +707,7 @@ class positions_after_the_attention(_Model):
 
 @NextWordModel.slip(FORMULA)
 class embedding_scaled(_Model):
-    """The embedding was multiplied by the square root of d_model, as in the 2017 paper: not here."""
+    """The embedding was multiplied by the root of d_model, as in the 2017 paper: not here."""
 
     def embed(self, ids):
         x = self.embedding(ids) * self.embedding.embedding_dim**0.5
@@ -1095,29 +1095,36 @@ def _loss(model, ids, targets, lengths=None, measure=F.cross_entropy):
     return measure(logits, targets)
 
 
-def _downhill(weights, loss, lr):
-    weights = list(weights)
-    slopes = torch.autograd.grad(loss, weights)
-    with torch.no_grad():
-        for weight, slope in zip(weights, slopes, strict=True):
-            weight -= lr * slope
+class _Downhill:
+    """Gradient descent with momentum."""
+
+    def __init__(self, weights, lr):
+        self.weights, self.lr = list(weights), lr
+        self.speeds = [torch.zeros_like(weight) for weight in self.weights]
+
+    def step(self, loss):
+        slopes = torch.autograd.grad(loss, self.weights)
+        with torch.no_grad():
+            for weight, speed, slope in zip(self.weights, self.speeds, slopes, strict=True):
+                weight.sub_(speed.mul_(0.9).add_(slope), alpha=self.lr)
 
 
-def _train(model, ids, targets, steps, lr, lengths, measure=F.cross_entropy):
+def _train(model, ids, targets, steps, lr, lengths, measure=F.cross_entropy, weights=None):
+    downhill = _Downhill(model.parameters() if weights is None else weights, lr)
     losses = []
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths, measure)
         losses.append(loss.item())
-        _downhill(model.parameters(), loss, lr)
+        downhill.step(loss)
     return losses
 
 
 @train.slip(TRAINING)
 def loss_after_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Each loss is taken after its step: keep the one that the step was computed from."""
-    losses = []
+    losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
-        _downhill(model.parameters(), _loss(model, ids, targets, lengths), lr)
+        downhill.step(_loss(model, ids, targets, lengths))
         losses.append(_loss(model, ids, targets, lengths).item())
     return losses
 
@@ -1144,10 +1151,10 @@ def model_and_losses(model, ids, targets, steps=200, lr=0.05, lengths=None):
 @train.slip(TRAINING)
 def losses_as_tensors(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The losses are tensors, and each keeps its whole graph alive: use `.item()`."""
-    losses = []
+    losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
         losses.append(_loss(model, ids, targets, lengths))
-        _downhill(model.parameters(), losses[-1], lr)
+        downhill.step(losses[-1])
     return losses
 
 
@@ -1178,13 +1185,13 @@ def at_least_one_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
 @train.slip(TRAINING)
 def stops_when_good(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Training ends early when the loss is small: all `steps` were asked for."""
-    losses = []
+    losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths)
         losses.append(loss.item())
         if losses[-1] < 1e-2:
             break
-        _downhill(model.parameters(), loss, lr)
+        downhill.step(loss)
     return losses
 
 
@@ -1276,13 +1283,13 @@ def last_word_as_target(model, ids, targets, steps=200, lr=0.05, lengths=None):
 @train.slip(LOSS)
 def one_sequence_at_a_time(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Each step sees one sequence only: the whole batch belongs into every step."""
-    losses = []
+    losses, downhill = [], _Downhill(model.parameters(), lr)
     for step in range(steps):
         _loss(model, ids, targets, lengths)
         one = slice(step % len(ids), step % len(ids) + 1)
         loss = _loss(model, ids[one], targets[one], None if lengths is None else lengths[one])
         losses.append(loss.item())
-        _downhill(model.parameters(), loss, lr)
+        downhill.step(loss)
     return losses
 
 
@@ -1318,23 +1325,14 @@ def weights_replaced(model, ids, targets, steps=200, lr=0.05, lengths=None):
 @train.slip(TRAINING)
 def head_trained_alone(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Only the head learns: the optimiser is given all of model.parameters()."""
-    losses = []
-    for _ in range(steps):
-        loss = _loss(model, ids, targets, lengths)
-        losses.append(loss.item())
-        _downhill(model.head.parameters(), loss, lr)
-    return losses
+    return _train(model, ids, targets, steps, lr, lengths, weights=model.head.parameters())
 
 
 @train.slip(TRAINING)
 def biases_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The biases do not learn: the optimiser is given all of model.parameters()."""
-    losses = []
-    for _ in range(steps):
-        loss = _loss(model, ids, targets, lengths)
-        losses.append(loss.item())
-        _downhill([w for w in model.parameters() if w.ndim > 1], loss, lr)
-    return losses
+    weights = [weight for weight in model.parameters() if weight.ndim > 1]
+    return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 
 @train.slip(TRAINING)
@@ -1353,7 +1351,7 @@ def gradients_pile_up(model, ids, targets, steps=200, lr=0.05, lengths=None):
         loss.backward()
         with torch.no_grad():
             for weight in model.parameters():
-                weight -= lr * weight.grad
+                weight.sub_(weight.grad, alpha=lr)
     return losses
 
 
@@ -1442,7 +1440,7 @@ def loudest_either_way(model, words, vocabulary):
 
 @predict.slip(ARGMAX)
 def drawn_by_chance(model, words, vocabulary):
-    """The word was drawn by chance, torch.multinomial: the one of the largest logit is asked for."""
+    """The word was drawn by chance, torch.multinomial: the largest logit decides, argmax."""
     shares = _logits(model, words, vocabulary).softmax(-1)
     return _word(vocabulary, int(torch.multinomial(shares, 1)))
 
@@ -1568,7 +1566,7 @@ def weights_frozen(model, words, vocabulary):
 @predict.slip(UNKNOWN)
 def unknown_word_taken_for_zero(model, words, vocabulary):
     """An unknown word is taken for word 0: `encode_words` raises the KeyError for you."""
-    known = {**{word: 0 for word in words}, **vocabulary}
+    known = {**dict.fromkeys(words, 0), **vocabulary}
     return _word(vocabulary, int(_logits(model, words, known).argmax()))
 
 

@@ -70,14 +70,11 @@ def outcome_of(error: BaseException | None, exercise: str, world: World) -> Outc
     if isinstance(error, BrokenFile):
         late: Verdict = "timeout" if is_time_limit(error.cause) else "error"
         return Outcome(late, error=error, frames=student_frames(error.cause, world))
+    waiting = _not_started(error, world) if isinstance(error, NotImplementedError) else None
+    if waiting == exercise:
+        return Outcome("not started", error=error, where=where)
     frames = student_frames(error, world)
-    if isinstance(error, NotImplementedError):
-        waiting = _not_started(error, world)
-        if waiting == exercise:
-            return Outcome("not started", error=error, where=where)
-        if waiting:
-            return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where)
-    return Outcome("error", error=error, frames=frames, where=where)
+    return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where)
 
 
 class TimeLimit(BaseException):
@@ -98,8 +95,12 @@ def student_frames(error: BaseException, world: World) -> list[traceback.FrameSu
 
 
 def _where(error: BaseException) -> tuple[tuple[str, int], ...]:
-    frames = traceback.extract_tb(error.__traceback__)
-    return tuple((frame.name, frame.lineno or 0) for frame in frames if "test_ex" in frame.filename)
+    # not traceback.extract_tb: it reads the source of every frame
+    return tuple(
+        (frame.f_code.co_name, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if "test_ex" in frame.f_code.co_filename
+    )
 
 
 def _not_started(error: NotImplementedError, world: World) -> str | None:
@@ -128,7 +129,7 @@ def describe(value: Any) -> str:
         return f"NumPy {type(value).__name__} {list(getattr(value, 'shape', []))}"
     if isinstance(value, tuple | list):
         return f"{type(value).__name__} of {len(value)}"
-    if isinstance(value, torch.nn.Module):
+    if isinstance(value, torch.nn.Module | torch.Generator):
         return type(value).__name__
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

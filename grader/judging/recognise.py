@@ -52,6 +52,7 @@ class Recogniser:
             return known
         slips = exercise.task.slips
         fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
+        fitting = [s for s in fitting if not self._contradicted(exercise, s)]
         if len(fitting) > 1:
             fitting = self._most_alike(exercise, check, fitting)
         if len(fitting) != 1:
@@ -72,6 +73,20 @@ class Recogniser:
         if key not in self.memory:
             self.memory[key], _ = run(check, self.world, self.setting, self.replaced)
         return self.memory[key]
+
+    def saw(self, check: Check, outcome: Outcome) -> None:
+        """Remember what the answer gave in a check."""
+        self.memory[check.stem, check.name, ""] = outcome
+
+    def _contradicted(self, exercise: Exercise, slip: Slip) -> bool:
+        """Tell whether the answer has passed a core check that the slip fails."""
+        return any(
+            check.core
+            and (check.stem, check.name, "") in self.memory
+            and self.of_answer(check).passed
+            and not self.of_slip(check, slip).passed
+            for check in exercise.checks
+        )
 
     def _most_alike(self, exercise: Exercise, check: Check, slips: list[Slip]) -> list[Slip]:
         for other in exercise.checks:

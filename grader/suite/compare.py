@@ -76,7 +76,8 @@ def close(actual: Tensor, expected: Tensor, label: str, within: Tolerance) -> No
     got, want = plain(actual), plain(expected)
     wrong = ~torch.isclose(got, want, rtol=within.relative, atol=within.absolute)
     if wrong.any():
-        raise Finding("value", label, got.to(actual.dtype), want, wrong=wrong)
+        shown = want if actual.is_floating_point() else want.to(actual.dtype)
+        raise Finding("value", label, got.to(actual.dtype), shown, wrong=wrong)
 
 
 def plain(values: Tensor) -> Tensor:

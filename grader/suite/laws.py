@@ -149,7 +149,8 @@ def your_own(answer: Any, draw: Draw, family: str, cases: list[Case]) -> None:
         try:
             for case in cases:
                 inputs = case.inputs(draw)
-                same(case.call(answer, inputs), case.want(inputs), like=first_float(inputs))
+                want = case.want(inputs)
+                same(case.call(answer, inputs), want, like=first_float(inputs))
                 wanting = tuple(leaf(value) for value in inputs)
                 case.call(answer, wanting)
         finally:

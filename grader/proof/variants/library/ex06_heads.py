@@ -25,7 +25,8 @@ def merge_heads(x: Tensor) -> Tensor:
 def multi_head(
     query: Tensor, key: Tensor, value: Tensor, n_heads: int, mask: Tensor | None = None
 ) -> Tensor:
-    if not query.ndim == key.ndim == value.ndim or not query.shape[-1] == value.shape[-1]:
+    alike = {(tensor.ndim, tensor.shape[:-2], tensor.shape[-1:]) for tensor in (query, key, value)}
+    if len(alike) > 1 or key.shape != value.shape:
         misfit("attention per head", query, key, value)
     heads = [split_heads(tensor, n_heads) for tensor in (query, key, value)]
     # the heads are mapped over, so that a mask never meets their dimension

@@ -3,10 +3,15 @@
 import torch
 
 
-def stacked(parts, like, *shape):
-    """Stack `parts`; with none of them, return the empty tensor of `shape`, tied to `like`."""
+def nothing(*tensors):
+    """Return a 0 that the gradients of all these tensors can flow through."""
+    return sum(tensor.reshape(-1)[:0].sum() for tensor in tensors)
+
+
+def stacked(parts, sources, *shape):
+    """Stack `parts`; with none of them, return the empty tensor of `shape`, tied to `sources`."""
     if len(parts) == 0:
-        return like.new_zeros(shape) + like.reshape(-1)[:0].sum()
+        return sources[0].new_zeros(shape) + nothing(*sources)
     return torch.stack(parts)
 
 
@@ -26,7 +31,7 @@ def dot_product(a, b):
         complain("a dot product is for two vectors", a, b)
     if len(a) != len(b):
         complain("the two vectors have different lengths", a, b)
-    total = a[:0].sum()
+    total = nothing(a, b)
     for left, right in zip(a, b):
         total = total + left * right
     return total
@@ -45,17 +50,17 @@ def project_rows(x, weight, bias=None):
         complain("the bias needs one number per column of the weight", bias, weight)
     if x.dim() > 2:
         pages = [project_rows(page, weight, bias) for page in x]
-        return stacked(pages, x, *x.shape[:-1], weight.size(1))
+        return stacked(pages, (x, weight), *x.shape[:-1], weight.size(1))
     rows = []
     for token in x:
         row = torch.zeros(weight.size(1), dtype=x.dtype, device=x.device)
-        row = row + token[:0].sum() + weight.reshape(-1)[:0].sum()
+        row = row + nothing(token, weight)
         for feature, weights_of_feature in zip(token, weight):
             row = row + feature * weights_of_feature
         if bias is not None:
             row = row + bias
         rows.append(row)
-    return stacked(rows, x, 0, weight.size(1))
+    return stacked(rows, (x, weight), 0, weight.size(1))
 
 
 def project_linear(x, weight, bias=None):
@@ -65,15 +70,15 @@ def project_linear(x, weight, bias=None):
         complain("the bias needs one number per row of the weight", bias, weight)
     if x.dim() > 2:
         pages = [project_linear(page, weight, bias) for page in x]
-        return stacked(pages, x, *x.shape[:-1], weight.size(0))
+        return stacked(pages, (x, weight), *x.shape[:-1], weight.size(0))
     rows = []
     for token in x:
         row = []
         for i, neuron in enumerate(weight):
             number = (neuron * token).sum()
             row.append(number if bias is None else number + bias[i])
-        rows.append(stacked(row, x, 0))
-    return stacked(rows, x, 0, weight.size(0))
+        rows.append(stacked(row, (x, weight), 0))
+    return stacked(rows, (x, weight), 0, weight.size(0))
 
 
 def project_columns(x, weight, bias=None):
@@ -83,16 +88,16 @@ def project_columns(x, weight, bias=None):
         complain("the bias needs one number per row of the weight", bias, weight)
     if x.dim() > 2:
         pages = [project_columns(page, weight, bias) for page in x]
-        return stacked(pages, x, *x.shape[:-2], weight.size(0), x.size(-1))
+        return stacked(pages, (x, weight), *x.shape[:-2], weight.size(0), x.size(-1))
     rows = []
     for i, neuron in enumerate(weight):
-        row = x.new_zeros(x.size(1)) + x[:0].sum()
+        row = x.new_zeros(x.size(1)) + nothing(x, weight)
         for factor, feature_of_all_tokens in zip(neuron, x):
             row = row + factor * feature_of_all_tokens
         if bias is not None:
             row = row + bias[i]
         rows.append(row)
-    return stacked(rows, x, 0, x.size(1))
+    return stacked(rows, (x, weight), 0, x.size(1))
 
 
 def dot_product_scores(query, key):
@@ -104,8 +109,8 @@ def dot_product_scores(query, key):
         complain("query and key come in different batches", query, key)
     if query.dim() > 2:
         pages = [dot_product_scores(q, k) for q, k in zip(query, key)]
-        return stacked(pages, query, *query.shape[:-1], key.size(-2))
+        return stacked(pages, (query, key), *query.shape[:-1], key.size(-2))
     rows = []
     for q in query:
-        rows.append(stacked([(q * k).sum() for k in key], query, 0))
-    return stacked(rows, query, 0, len(key))
+        rows.append(stacked([(q * k).sum() for k in key], (query, key), 0))
+    return stacked(rows, (query, key), 0, len(key))

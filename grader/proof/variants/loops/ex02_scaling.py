@@ -9,7 +9,7 @@ from ex01_scores import dot_product_scores, stacked
 
 def scale_scores(scores, d_k):
     if scores.dim() > 1:
-        return stacked([scale_scores(part, d_k) for part in scores], scores, *scores.shape)
+        return stacked([scale_scores(part, d_k) for part in scores], [scores], *scores.shape)
     return scores / math.sqrt(d_k)
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from ex01_scores import complain, stacked
+from ex01_scores import complain, nothing, stacked
 
 
 def causal_mask(n, device=None):
@@ -43,7 +43,7 @@ def apply_mask(scores, mask):
 
 def _close(scores, mask):
     if scores.dim() == 0:
-        return scores if mask.item() else torch.full_like(scores, -torch.inf)
+        return scores if mask.item() else nothing(scores) - torch.inf
     parts = []
     for i, part in enumerate(scores):
         if mask.dim() < scores.dim():
@@ -52,4 +52,4 @@ def _close(scores, mask):
             parts.append(_close(part, mask[0]))
         else:
             parts.append(_close(part, mask[i]))
-    return stacked(parts, scores, *scores.shape)
+    return stacked(parts, [scores], *scores.shape)

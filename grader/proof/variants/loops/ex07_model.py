@@ -36,7 +36,7 @@ def mean_pool(x, lengths=None):
     for i, tokens in enumerate(x):
         real = tokens if lengths is None else tokens[: int(lengths[i])]
         means.append(real.sum(dim=0) / len(real))
-    return stacked(means, x, 0, x.size(-1))
+    return stacked(means, [x], 0, x.size(-1))
 
 
 class NextWordModel(nn.Module):
@@ -63,7 +63,7 @@ class NextWordModel(nn.Module):
                 tokens = tokens + waves.to(tokens.dtype)
             pooled = mean_pool(self.attention(tokens)[None])
             logits.append(self.head(pooled)[0])
-        return stacked(logits, self.head.weight, 0, self.head.out_features)
+        return stacked(logits, [self.head.weight], 0, self.head.out_features)
 
 
 def train(model, ids, targets, steps=200, lr=0.05, lengths=None):

@@ -10,7 +10,7 @@ from ex03_masking import apply_mask
 
 def softmax(scores, dim=-1):
     if scores.numel() == 0:
-        return torch.empty_like(scores)
+        return scores.clone()
     if scores.ndim == 0:
         return softmax(scores.view(1), 0).view(())
     last = scores.transpose(dim, -1)
