@@ -61,12 +61,12 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     grade.add_argument("--device", default="auto",
                        help="auto (default), cpu, cuda or cpu,cuda")  # fmt: skip
     grade.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE",
-                       help="write a report; formats: json; may be repeated")  # fmt: skip
+                       help="write a report (formats: json), repeatable")  # fmt: skip
     grade.add_argument("--only", metavar="NAME", help="one chapter or function")
     grade.add_argument("--jobs", type=_positive(int), default=1, metavar="N",
                        help="submissions at a time (default: 1)")  # fmt: skip
-    grade.add_argument("--seed", type=int, default=None, metavar="N",
-                       help="seed of the inputs (default: a new one, said in the report)")  # fmt: skip
+    grade.add_argument("--seed", type=int, metavar="N",
+                       help="seed of the inputs (default: a new one each time)")  # fmt: skip
     grade.add_argument("--time-limit", type=_positive(float), default=10.0, metavar="S",
                        help="seconds for each check (default: 10)")  # fmt: skip
     grade.add_argument("--memory", type=_positive(int), default=4096, metavar="MB",

@@ -117,12 +117,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
-    """Tell a slip in full once; further checks that show the same get its sentence alone."""
+    """Tell a slip in full once; further checks that show the same point back to it."""
     told = item.config.stash[TOLD]
     key = (check.full_exercise, outcome.slip or outcome.blame)
-    if not key[1] or told.setdefault(key, check.name) == check.name:
+    if not key[1] or told.setdefault(key, item.name) == item.name:
         return outcome.message
-    return outcome.short or outcome.message
+    return f"{outcome.headline}\n  Likely slip  as in {told[key]}, above"
 
 
 @pytest.hookimpl(tryfirst=True)

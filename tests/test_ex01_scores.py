@@ -336,7 +336,7 @@ def test_dot_product_scores_printed_in_002(answer, draw):
 
 @check()
 @vary("dtype", FLOATS)
-@each([DOT, NAIVE_SCORES, *WITH_BIAS, DOT_SCORES])
+@each([*PLAIN, *WITH_BIAS])
 def test_dtypes(answer, draw, case, dtype):
     """Catches an output that is always float32, and constants that do not follow the dtype."""
     laws.values(answer, draw.using(dtype), case)

@@ -143,6 +143,13 @@ def test_scaled_scores_widths(answer, draw, d_k):
 
 
 @check("scale_scores", core=True)
+def test_scale_scores_keeps_closed_doors(answer, draw):
+    """Catches minus infinity, the score of a closed door, turned into a number."""
+    scores = draw.tensor([[1.5, -torch.inf, -4.0], [-torch.inf, 0.0, 2.0]])
+    same(answer.scale_scores(scores, 3), scale64(scores.double(), 3), like=scores)
+
+
+@check("scale_scores", core=True)
 def test_scale_scores_printed_in_002(answer, draw):
     """The scaled scores that document 002 prints in "Key and Query Vectors", to four digits."""
     got = answer.scale_scores(draw.tensor(RAW_6), 4)

@@ -3,7 +3,18 @@
 import torch
 import torch.nn.functional as F
 
-from grader.suite import FLOATS, Draw, check, each, laws, printed, refuses, same, vary
+from grader.suite import (
+    FLOATS,
+    Draw,
+    check,
+    each,
+    holds,
+    laws,
+    printed,
+    refuses,
+    same,
+    vary,
+)
 from grader.suite.arithmetic import softmax64, weights64
 from grader.suite.laws import Case
 
@@ -61,6 +72,21 @@ def keys_mask(draw: Draw):
     return draw(2, 5, 3, scale=1.3), draw(2, 7, 3, scale=1.3), draw.mask(2, 1, 7)
 
 
+def closed_key_dominates(draw: Draw):
+    # the closed key's score is so large that exp leaves nothing for the open ones beside it
+    query = draw.tensor([[1.0, 0.0, 1.0], [0.5, 1.0, -1.0]])
+    key = draw.tensor([[400.0, 0.0, 0.0], [1.0, 0.5, -0.5], [0.0, 1.5, 2.0], [300.0, 1.0, 1.0]])
+    return query, key, draw.tensor([[0, 1, 1, 0], [0, 1, 1, 0]], torch.bool)
+
+
+def mask_for_a_batch(draw: Draw):
+    return draw(2, 5, 3, scale=1.3), draw(2, 7, 3, scale=1.3), draw.mask(5, 7)
+
+
+def mask_of_one_row(draw: Draw):
+    return draw(2, 5, 3, scale=1.3), draw(2, 7, 3, scale=1.3), draw.mask(7)
+
+
 SOFTMAX = Case("softmax", rectangle, softmax64)
 WEIGHTS = Case("attention_weights", query_key, weights64)
 MASKED = Case("attention_weights", query_key_mask, weights64, "masked")
@@ -71,6 +97,7 @@ EDGES = [
     Case("softmax", far_below_zero, softmax64, "far_below_zero"),
     Case("attention_weights", query_key_causal, weights64, "causal"),
     Case("attention_weights", query_key_blind, weights64, "blind_query"),
+    Case("attention_weights", closed_key_dominates, weights64, "closed_key_dominates"),
 ]
 
 
@@ -103,6 +130,38 @@ def test_softmax_at_10000(answer, draw):
     same(answer.softmax(scores), softmax64(scores.double()), like=scores)
 
 
+@check("softmax", core=True)
+def test_softmax_is_exact_at_its_edges(answer, draw):
+    """Catches a small number added or clamped to: closed means 0, and a row sums to 1 exactly."""
+    scores = with_closed_doors(draw.using(torch.float64))[0]
+    weights = answer.softmax(scores)
+    same(weights, softmax64(scores))
+    holds(
+        bool((weights[torch.isneginf(scores)] == 0).all()),
+        "a closed door",
+        "its weight must be exactly 0, not a small number",
+        float(weights.detach()[torch.isneginf(scores)].abs().max()),
+    )
+    off = float((weights.detach().sum(-1) - 1).abs().max())
+    holds(off < 1e-12, "the sum of a row", f"it is off 1 by {off:.1g}, which float64 can tell", off)
+
+
+@check("softmax", core=True)
+@vary("dtype", FLOATS)
+def test_softmax_blind_in_every_dtype(answer, draw, dtype):
+    """Catches a guard that is lost in float16, where 1e-9 is 0, and a fill that is too large."""
+    scores = blind_row(draw.using(dtype))[0]
+    same(answer.softmax(scores), softmax64(scores.double()), like=scores)
+
+
+@check("softmax")
+@vary("dtype", FLOATS)
+def test_softmax_of_nothing_keeps_its_dtype(answer, draw, dtype):
+    """Catches an empty tensor that comes back as another one, in float32."""
+    scores = draw.using(dtype)(0, 7)
+    same(answer.softmax(scores), scores)
+
+
 @check("softmax")
 def test_softmax_keeps_float64(answer, draw):
     """Catches float32 on the way: at 1e4 it cannot tell scores apart that differ by 0.0003."""
@@ -129,9 +188,7 @@ def test_softmax_shapes(answer, draw, shape):
 def test_softmax_printed_in_002(answer, draw):
     """The masked weights that document 002 prints, to its four digits."""
     low = -torch.inf
-    scores = draw.tensor(
-        [[-1.2905, low, low], [0.7593, -2.2869, low], [-1.1067, -0.0801, -3.3173]]
-    )
+    scores = draw.tensor([[-1.2905, low, low], [0.7593, -2.2869, low], [-1.1067, -0.0801, -3.3173]])
     weights = draw.tensor([[1.0, 0.0, 0.0], [0.9546, 0.0454, 0.0], [0.2563, 0.7156, 0.0281]])
     same(answer.softmax(scores), weights, within=printed(4))
 
@@ -164,6 +221,8 @@ def test_attention_weights_printed_in_002(answer, draw):
         Case("attention_weights", batched, weights64, "batch"),
         Case("attention_weights", two_batches, weights64, "two_batches"),
         Case("attention_weights", keys_mask, weights64, "mask_of_keys"),
+        Case("attention_weights", mask_for_a_batch, weights64, "one_mask_for_all"),
+        Case("attention_weights", mask_of_one_row, weights64, "mask_of_one_row"),
     ]
 )
 def test_attention_weights_batches(answer, draw, case):
@@ -245,6 +304,10 @@ def test_attention_weights_refuse_misfits(answer, draw):
     refuses(
         lambda: answer.attention_weights(query, key, draw.mask(5, 3)), 7, 3,
         why="`mask` is [5, 3] and the scores are [5, 7]",
+    )  # fmt: skip
+    refuses(
+        lambda: answer.attention_weights(draw(2, 5, 3), draw(2, 7, 3), draw.mask(2, 7)), 2, 5, 7,
+        why="`mask` is [2, 7] and the scores are [2, 5, 7]: it would meet the queries",
     )  # fmt: skip
     refuses(
         lambda: answer.attention_weights(query, key, draw.mask(2, 5, 7)), 2, 5, 7,

@@ -106,7 +106,7 @@ class World(MetaPathFinder, Loader):
                 space[name] = value
 
     def is_stub(self, full: str) -> bool:
-        """Tell whether an exercise holds nothing yet: only a NotImplementedError, or only `pass`."""
+        """Tell whether an exercise holds nothing yet: a NotImplementedError, or only `pass`."""
         stem, name = full.split(".")
         made = vars(self.load(stem)).get(name)
         if isinstance(made, type):

@@ -10,8 +10,6 @@ import torch
 
 from grader.suite.compare import Finding
 
-RULES = "CURRICULUM: the rules that hold for every function"
-
 
 @dataclass(frozen=True)
 class Common:
@@ -254,6 +252,11 @@ ERRORS = (
         "stub.",
     ),
     _error(
+        "assertion",
+        r"^AssertionError",
+        "An `assert` of yours does not hold for sizes that fit.",
+    ),
+    _error(
         "unknown_name",
         r"name '.*' is not defined|cannot access local variable|referenced before assignment",
         "A name is used that nothing has defined: a typo, or an import is missing at the top.",
@@ -262,6 +265,16 @@ ERRORS = (
         "unknown_attribute",
         r"has no attribute",
         "There is no such method or attribute: look at its spelling and at what it is called on.",
+    ),
+    _error(
+        "refuses_what_fits",
+        r"^ValueError",
+        "You refuse sizes that do fit: look at the condition before the `raise`.",
+    ),
+    _error(
+        "leaves_the_program",
+        r"^SystemExit",
+        "sys.exit, exit() or quit() has no place in a function: return the answer instead.",
     ),
 )
 

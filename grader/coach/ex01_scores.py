@@ -15,7 +15,7 @@ UPRIGHT = 'document 004, "Query projections with bias"'
 AFFINE = 'document 000, "Query, Key and Value Vectors": affine transformations'
 FORMULA = "the chapter's text, The formula"
 SHAPES = "the chapter's text, Shapes"
-BATCH = "CURRICULUM: *batch is any number of leading dimensions"
+BATCH = "README, the rules: *batch is any number of leading dimensions"
 
 
 def _refusing(task, rule):

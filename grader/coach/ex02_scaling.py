@@ -15,7 +15,7 @@ LOOSE = "the chapter's text, Where the documents are loose"
 FORMULA = "the chapter's text, The formula"
 SHAPES = "the chapter's text, Shapes"
 MEASURED = "the docstring of score_spread: an experiment"
-BATCH = "CURRICULUM: *batch is any number of leading dimensions"
+BATCH = "README, the rules: *batch is any number of leading dimensions"
 
 scale_scores = Task(
     "scale_scores",

@@ -30,14 +30,27 @@ softmax = Task(
 )
 
 
+def _peak(scores, dim):
+    # no slip but one is about empty tensors, where there is no largest score
+    return scores.amax(dim, keepdim=True) if scores.numel() else scores.sum(dim, keepdim=True)
+
+
 def _exp(scores, dim):
-    peak = scores.amax(dim, keepdim=True)
+    peak = _peak(scores, dim)
     return torch.exp(scores - peak.masked_fill(peak == -torch.inf, 0))
+
+
+def _largest(scores):
+    return scores.max() if scores.numel() else 0
 
 
 def _share(powers, dim):
     total = powers.sum(dim, keepdim=True)
     return powers / total.masked_fill(total == 0, 1)
+
+
+def _log_sum(scores, dim):
+    return torch.logsumexp(scores, dim, keepdim=True)
 
 
 @softmax.slip(WEIGHTS_IN_001)
@@ -56,7 +69,7 @@ def ignores_dim(scores, dim=-1):
 @softmax.slip(WEIGHTS_IN_001)
 def over_everything(scores, dim=-1):
     """All your weights together sum to 1: the sum ran over the whole tensor, not over `dim`."""
-    powers = torch.exp(scores - scores.max())
+    powers = torch.exp(scores - _largest(scores))
     return powers / powers.sum()
 
 
@@ -69,20 +82,20 @@ def exp_overflows(scores, dim=-1):
 @softmax.slip(LARGEST_SCORE)
 def one_maximum_for_all(scores, dim=-1):
     """You took off the largest score of the whole tensor: rows far below it underflow to 0."""
-    return _share(torch.exp(scores - scores.max()), dim)
+    return _share(torch.exp(scores - _largest(scores)), dim)
 
 
 @softmax.slip(BLIND)
 def nan_where_all_closed(scores, dim=-1):
     """A slice that is all minus infinity gives NaN: -inf - -inf, or 0 / 0, has no value."""
-    powers = torch.exp(scores - scores.amax(dim, keepdim=True))
+    powers = torch.exp(scores - _peak(scores, dim))
     return powers / powers.sum(dim, keepdim=True)
 
 
 @softmax.slip(BLIND)
 def nan_gradient_where_all_closed(scores, dim=-1):
     """The output is right, the gradient is NaN: the 0 / 0 was replaced after it happened."""
-    powers = torch.exp(scores - scores.amax(dim, keepdim=True))
+    powers = torch.exp(scores - _peak(scores, dim))
     weights = powers / powers.sum(dim, keepdim=True)
     return torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)
 
@@ -120,7 +133,7 @@ def sigmoid_instead(scores, dim=-1):
 @softmax.slip("the chapter's text, The formula")
 def logarithm_of_weights(scores, dim=-1):
     """These are logarithms of the weights: the last exp is missing."""
-    return scores - torch.logsumexp(scores, dim, keepdim=True)
+    return scores - _log_sum(scores, dim)
 
 
 @softmax.slip("the chapter's text, The formula")
@@ -132,7 +145,7 @@ def smallest_wins(scores, dim=-1):
 @softmax.slip("the chapter's text, The formula")
 def power_of_two(scores, dim=-1):
     """These are powers of 2, not of e: use exp."""
-    return _share(torch.exp2(scores - scores.amax(dim, keepdim=True)), dim)
+    return _share(torch.exp2(scores - _peak(scores, dim)), dim)
 
 
 @softmax.slip("the chapter's text, The formula")
@@ -144,13 +157,86 @@ def squared_instead(scores, dim=-1):
 @softmax.slip("the chapter's text, The formula")
 def hard_maximum(scores, dim=-1):
     """All the weight lies on the largest score: that is an argmax, softmax shares it out."""
-    return (scores == scores.amax(dim, keepdim=True)).to(scores.dtype)
+    return (scores == _peak(scores, dim)).to(scores.dtype)
 
 
 @softmax.slip("the chapter's text, The formula")
 def softmax_twice(scores, dim=-1):
     """The softmax was applied twice: the weights are far too even."""
     return _share(_exp(_share(_exp(scores, dim), dim), dim), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
+def smallest_taken_off(scores, dim=-1):
+    """You took off the smallest score: exp of what is left still overflows, take the largest."""
+    low = scores.amin(dim, keepdim=True) if scores.numel() else 0
+    return _share(torch.exp(scores - low), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
+def mean_taken_off(scores, dim=-1):
+    """You took off the mean: a score far above it still overflows, take off the largest."""
+    return _share(torch.exp(scores - scores.mean(dim, keepdim=True)), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
+def largest_size_taken_off(scores, dim=-1):
+    """You took off the largest size, sign dropped: take off the largest score itself."""
+    return _share(torch.exp(scores - _peak(scores.abs(), dim)), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
+def scores_clamped(scores, dim=-1):
+    """The scores were clamped to keep exp finite: large ones then all weigh the same."""
+    return _share(torch.exp(scores.clamp(-50, 50)).masked_fill(scores == -torch.inf, 0), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
+def digits_lost_at_large_scores(scores, dim=-1):
+    """exp(scores - logsumexp) loses digits at 1e4: take the largest score off before, not after."""
+    total = _log_sum(scores, dim)
+    return torch.exp(scores - total.masked_fill(total == -torch.inf, 0))
+
+
+@softmax.slip("the rules in the README: every dtype in, the same dtype out")
+def float32_on_the_way(scores, dim=-1):
+    """The sum was done in float32: a float64 input lost half its digits on the way."""
+    small = scores.float()
+    return _share(_exp(small, dim), dim).to(scores.dtype)
+
+
+@softmax.slip("the chapter's text, Shapes: each row of weights sums to 1")
+def small_number_in_the_sum(scores, dim=-1):
+    """A small number was added to the sum, so rows sum to less than 1: guard only a sum of 0."""
+    powers = _exp(scores, dim)
+    return powers / (powers.sum(dim, keepdim=True) + 1e-6)
+
+
+@softmax.slip("the chapter's text, Shapes: each row of weights sums to 1")
+def one_in_the_sum(scores, dim=-1):
+    """There is a 1 too many in the sum you divide by: the rows sum to less than 1."""
+    powers = _exp(scores, dim)
+    return powers / (powers.sum(dim, keepdim=True) + 1)
+
+
+@softmax.slip("the chapter's text, Shapes: the weight of a closed door is 0")
+def weights_clamped(scores, dim=-1):
+    """The weights were clamped away from 0: a closed door must get exactly 0."""
+    return _share(_exp(scores, dim), dim).clamp_min(1e-9)
+
+
+@softmax.slip("the chapter's text, Shapes: sums that keep their dimension")
+def sum_without_keepdim(scores, dim=-1):
+    """The sums have lost their dimension and meet the wrong rows: keepdim=True keeps it."""
+    powers = _exp(scores, dim)
+    return powers / powers.sum(dim)
+
+
+@softmax.slip("the docstring: any shape, also an empty one")
+def empty_has_no_largest(scores, dim=-1):
+    """An empty tensor has no largest score: give it back before you look for one."""
+    scores.amax(dim)
+    return _share(_exp(scores, dim), dim)
 
 
 attention_weights = Task(
@@ -235,7 +321,7 @@ def mask_after_softmax(query, key, mask=None):
 
 @attention_weights.slip(MASKING)
 def closed_with_zero(query, key, mask=None):
-    """A closed door got the score 0, but exp(0) is 1: it takes minus infinity."""
+    """A closed door got the score 0, filled in or multiplied, but exp(0) is 1: use -infinity."""
     return _softmax(_closed(_scaled(query, key), mask, 0.0))
 
 
@@ -262,3 +348,54 @@ def keys_before_queries(query, key, mask=None):
 def no_softmax(query, key, mask=None):
     """These are the scaled scores: the softmax is missing."""
     return _closed(_scaled(query, key), mask)
+
+
+@attention_weights.slip(MASKING)
+def masked_after_and_shared_again(query, key, mask=None):
+    """Masked after the softmax: where a closed key has the largest score, nothing is left over."""
+    weights = _softmax(_scaled(query, key))
+    if mask is None:
+        return weights
+    weights = weights * mask
+    total = weights.sum(-1, keepdim=True)
+    return weights / total.masked_fill(total == 0, 1)
+
+
+@attention_weights.slip(MASKING)
+def mask_added(query, key, mask=None):
+    """You added the mask itself: True counts as 1, and no door is closed."""
+    scores = _scaled(query, key)
+    return _softmax(scores if mask is None else scores + mask)
+
+
+@attention_weights.slip(SCALE)
+def scaled_after_softmax(query, key, mask=None):
+    """The weights were scaled, not the scores: divide before the softmax."""
+    return _softmax(_closed(_scores(query, key), mask)) / query.shape[-1] ** 0.5
+
+
+@attention_weights.slip("the chapter's text, The question")
+def always_causal(query, key, mask=None):
+    """The future is closed although nobody asked for it: only `mask` closes doors here."""
+    scores = _closed(_scaled(query, key), mask)
+    future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+    return _softmax(scores.masked_fill(future, -torch.inf))
+
+
+@attention_weights.slip("the rules in the README: a mask broadcasts")
+def mask_given_another_dimension(query, key, mask=None):
+    """The mask got a dimension that it did not ask for: hand it on as it is, it broadcasts."""
+    scores = _scaled(query, key)
+    return _softmax(scores if mask is None else _closed(scores, mask.unsqueeze(1)))
+
+
+@attention_weights.slip(WEIGHTS_IN_001)
+def sigmoid_of_scores(query, key, mask=None):
+    """A sigmoid weighs each key on its own: softmax shares 1 among all keys of a query."""
+    return torch.sigmoid(_closed(_scaled(query, key), mask))
+
+
+@attention_weights.slip('document 002, "Key and Query Vectors"')
+def query_with_itself(query, key, mask=None):
+    """You compared the queries with themselves: the scores are queries against keys."""
+    return _softmax(_closed(_scaled(query, query), mask))

@@ -18,8 +18,8 @@ SCALE = "the chapter's text, Where the documents are loose: the width of one hea
 ROLES = 'document 000, "Query, Key and Value Vectors in Self-Attention": the three roles'
 CROSS = 'document 000, "Attention Vs. Self-Attention": looking at another sequence'
 OUTPUT = 'document 004, "Apply output projection"'
-ANY_BATCH = "CURRICULUM, the conventions: *batch is any number of leading dimensions"
-BLIND = "CURRICULUM, ex04: a query that may look at nothing gets zeros"
+ANY_BATCH = "README, the rules: *batch is any number of leading dimensions"
+BLIND = "chapter 4, Shapes: a query that may look at nothing gets zeros"
 SUBMODULES = "the docstring of MultiHeadAttention: the submodules"
 
 # Right, and what the slips are made of
@@ -861,7 +861,7 @@ class mask_not_used_with_memory(_Layer):
         return super().forward(x, memory, mask if memory is None else None)
 
 
-@MultiHeadAttention.slip("CURRICULUM, the conventions: True means may attend")
+@MultiHeadAttention.slip("README, the rules: True means may attend")
 class mask_upside_down(_Layer):
     """The mask is turned round: True means may attend, you closed just those doors. (PyTorch's own
     module has it the other way.)"""

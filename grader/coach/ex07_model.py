@@ -656,7 +656,7 @@ class positions_always_added(_Model):
         return x + self.waves(x).to(x.dtype)
 
 
-@NextWordModel.slip("CURRICULUM, ex07: plus positions, cast to the embedding's dtype")
+@NextWordModel.slip("the docstring of NextWordModel: plus positions, cast to the embedding's dtype")
 class positions_not_cast(_Model):
     """The encoding comes in the default dtype: cast it to the embedding's before you add it."""
 
@@ -823,7 +823,7 @@ class padding_made_zero(_Model):
         return self.score(self.pool(x, lengths))
 
 
-@NextWordModel.slip("CURRICULUM, the conventions: True means may attend")
+@NextWordModel.slip("README, the rules: True means may attend")
 class mask_turned_round(_Model):
     """The mask is turned round, so words see the padding only: True means may attend."""
 

@@ -33,7 +33,7 @@ def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) ->
     for given in inputs:
         if given.is_floating_point() and near(got, given.detach().to("cpu", torch.float64)):
             return "Your output is one of the inputs, unchanged."
-    return _of_places(got, want, within) or _of_factor(got, want, near)
+    return _of_places(got, want, within, actual.is_floating_point()) or _of_factor(got, want, near)
 
 
 def _of_shapes(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
@@ -92,11 +92,13 @@ def _known(factor: float) -> str:
     return ""
 
 
-def _of_places(got: Tensor, want: Tensor, within: tolerance.Tolerance) -> str | None:
+def _of_places(
+    got: Tensor, want: Tensor, within: tolerance.Tolerance, actual_is_float: bool
+) -> str | None:
     wrong = ~torch.isclose(got, want, rtol=within.relative, atol=within.absolute)
     if bool(wrong.all()) or wrong.dim() == 0:
         return None
-    if bool((want[wrong] == 0).all()) and wrong.any():
+    if bool((want[wrong] == 0).all()) and actual_is_float:
         return "Only places that must be exactly 0 are wrong."
     if bool(torch.isneginf(want)[wrong].all()):
         return "Only places that must be minus infinity are wrong."

@@ -25,7 +25,7 @@ def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None
     if outcome.verdict == "not started":
         return _not_started(check, outcome)
     head, advice = _headline(check, outcome), _slip_lines(outcome, slip, call)
-    outcome.short = "\n".join([*head, *advice])
+    outcome.headline = " ".join(line.strip() for line in head if line[:1] not in ("", " "))
     lines = [*head, *_picture(outcome), "", *advice]
     if call is not None and outcome.stuck_at is None:
         lines += _wrap("Called as", _call(call))

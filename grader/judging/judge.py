@@ -49,7 +49,7 @@ class Judge:
         try:
             if self._is_untouched(check):
                 said = f"{check.full_exercise} is not started"
-                return Outcome("not started", message=said, short=said)
+                return Outcome("not started", message=said, headline=said)
             with self.world.replaced({name: _hangs(name) for name in self.hanging}):
                 outcome, answer = run(check, self.world, self.setting, self.replaced)
                 self.recogniser.saw(check, outcome)

@@ -29,7 +29,7 @@ class Outcome:
         stuck_at: an earlier exercise that is not started and was called.
         where: which comparison of the check it was: its lines in the suite.
         message: the whole text for the student.
-        short: the same without picture and context, for a second check that says the same.
+        headline: its first sentence.
         slip: the known slip that the output equals.
         blame: the earlier exercises that alone make this check fail.
     """
@@ -41,7 +41,7 @@ class Outcome:
     stuck_at: str | None = None
     where: tuple[tuple[str, int], ...] = ()
     message: str = ""
-    short: str = ""
+    headline: str = ""
     slip: str | None = None
     blame: tuple[str, ...] = ()
 

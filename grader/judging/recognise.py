@@ -25,6 +25,8 @@ from grader.suite import tolerance
 from grader.suite.check import Check
 from grader.suite.compare import plain
 
+REFUSALS = ("not refused", "refused badly")
+
 
 @dataclass
 class Recogniser:
@@ -52,7 +54,9 @@ class Recogniser:
             return known
         slips = exercise.task.slips
         fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
-        fitting = [s for s in fitting if not self._contradicted(exercise, s)]
+        if seen.finding is not None and seen.finding.kind in REFUSALS:
+            # a refusal says nothing of the values: what the answer has passed must count
+            fitting = [s for s in fitting if not self._contradicted(exercise, s)]
         if len(fitting) > 1:
             fitting = self._most_alike(exercise, check, fitting)
         if len(fitting) != 1:

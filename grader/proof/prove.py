@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 import torch
 
@@ -36,8 +38,7 @@ def _figures(known: Catalogue, setting: Setting) -> Iterator[Figure]:
     yield stubs_not_started(known, setting)
     yield solutions_pass(known, setting)
     yield variants_accepted(known, setting)
-    yield from slips_rejected_and_named(known, setting)
-    yield from spoils_rejected_and_named(known, setting)
+    yield from _all_exercises(known, setting)
 
 
 def stubs_not_started(known: Catalogue, setting: Setting) -> Figure:
@@ -78,51 +79,68 @@ def variants_accepted(known: Catalogue, setting: Setting) -> Figure:
     return figure
 
 
-def slips_rejected_and_named(known: Catalogue, setting: Setting) -> Iterator[Figure]:
-    """Every slip costs its exercise, and the first message names it and no other does otherwise."""
+def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:
+    """Every slip costs its exercise; the first message names it, and none names another."""
+    known, world = catalogue(), World(places.SOLUTIONS, catalogue().names())
     rejected, named = Figure("slips rejected"), Figure("slips named")
-    world = World(places.SOLUTIONS, known.names())
-    for exercise in known.exercises():
-        remembered: dict[tuple[str, str, str], Outcome] = {}
-        names = {slip.name for slip in exercise.task.slips}
-        for slip in exercise.task.slips:
-            judge = _judge_of(known, world, setting, exercise, slip.wrong)
-            judge.recogniser.memory = remembered
-            outcomes = [judge.judge(check) for check in exercise.checks]
-            _forget_answer(remembered)
-            failed = [outcome for outcome in outcomes if not outcome.passed]
-            full = f"{exercise.full} {slip.name}"
-            rejected.count(bool(failed), f"{full} passes")
-            others = {o.slip for o in failed if o.slip in names} - {slip.name}
-            first = failed[0].slip if failed else None
-            named.count(
-                first == slip.name and not others,
-                f"{full} is named {first}, elsewhere {sorted(others) or 'no other'}",
-            )
-    yield rejected
-    yield named
+    remembered: dict[tuple[str, str, str], Outcome] = {}
+    names = {slip.name for slip in exercise.task.slips}
+    for slip in exercise.task.slips:
+        judge = _judge_of(known, world, setting, exercise, slip.wrong)
+        judge.recogniser.memory = remembered
+        outcomes = [judge.judge(check) for check in exercise.checks]
+        for key in [key for key in remembered if not key[2]]:
+            del remembered[key]
+        failed = [outcome for outcome in outcomes if not outcome.passed]
+        full = f"{exercise.full} {slip.name}"
+        rejected.count(bool(failed), f"{full} passes")
+        others = {o.slip for o in failed if o.slip in names} - {slip.name}
+        first = failed[0].slip if failed else None
+        named.count(
+            first == slip.name and not others,
+            f"{full} is named {first}, elsewhere {sorted(map(str, others)) or 'no other'}",
+        )
+    return [rejected, named]
 
 
-def _forget_answer(memory: dict[tuple[str, str, str], Outcome]) -> None:
-    for key in [key for key in memory if not key[2]]:
-        del memory[key]
-
-
-def spoils_rejected_and_named(known: Catalogue, setting: Setting) -> Iterator[Figure]:
-    """Right functions, spoiled in every way that is common to all, are rejected and named."""
+def spoils_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:
+    """A right function, spoiled in every way that is common to all, is rejected and named."""
+    known, world = catalogue(), World(places.SOLUTIONS, catalogue().names())
     rejected, named = Figure("spoiled answers rejected"), Figure("spoiled answers named")
-    world = World(places.SOLUTIONS, known.names())
-    for exercise in known.exercises():
-        for spoil in _spoils_for(exercise):
-            right = getattr(world.load(exercise.stem), exercise.name)
-            judge = _judge_of(known, world, setting, exercise, spoil.spoil(right))
-            failed = [o for o in map(judge.judge, exercise.checks) if not o.passed]
-            full = f"{exercise.full} {spoil.slip}"
-            rejected.count(bool(failed), f"{full} passes")
-            first = sorted({str(outcome.slip) for outcome in failed})
-            named.count(spoil.slip in first, f"{full} is named {', '.join(first)}")
-    yield rejected
-    yield named
+    for spoil in _spoils_for(exercise):
+        right = getattr(world.load(exercise.stem), exercise.name)
+        judge = _judge_of(known, world, setting, exercise, spoil.spoil(right))
+        failed = [o for o in map(judge.judge, exercise.checks) if not o.passed]
+        full = f"{exercise.full} {spoil.slip}"
+        rejected.count(bool(failed), f"{full} passes")
+        said = sorted({str(outcome.slip) for outcome in failed})
+        named.count(spoil.slip in said, f"{full} is named {', '.join(said)}")
+    return [rejected, named]
+
+
+def of_exercise(full: str, setting: Setting) -> list[Figure]:
+    """Prove one exercise: runs in a process of its own beside others."""
+    torch.set_num_threads(1)
+    exercise = catalogue().exercise(full)
+    return [
+        *slips_rejected_and_named(exercise, setting),
+        *spoils_rejected_and_named(exercise, setting),
+    ]
+
+
+def _all_exercises(known: Catalogue, setting: Setting) -> list[Figure]:
+    """Prove every exercise, as many at a time as there are cores, and add up the figures."""
+    # the longest first, so that no core is left waiting for the last
+    order = sorted(known.exercises(), key=lambda e: -len(e.task.slips) * len(e.checks))
+    totals: dict[str, Figure] = {}
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        jobs = [pool.submit(of_exercise, exercise.full, setting) for exercise in order]
+        for job in jobs:
+            for figure in job.result():
+                total = totals.setdefault(figure.title, Figure(figure.title))
+                total.total += figure.total
+                total.missing += figure.missing
+    return list(totals.values())
 
 
 def _spoils_for(exercise: Exercise) -> list[Spoil]:

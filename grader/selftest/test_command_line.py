@@ -84,7 +84,8 @@ def test_every_shape_of_submission(tmp_path, graded):
         archive.add(file, f"homework/{file.name}")
         archive.add(places.SOLUTIONS / "ex02_scaling.py", "../ex02_scaling.py")
     report = graded(folder, "--only", "causal_mask")
-    assert [found["id"] for found in report["submissions"]] == ["below", "direct", "tarred", "zipped"]
+    names = [found["id"] for found in report["submissions"]]
+    assert names == ["below", "direct", "tarred", "zipped"]
     assert {found["score"]["cpu"] for found in report["submissions"]} == {3.0}
 
 

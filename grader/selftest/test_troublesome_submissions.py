@@ -108,7 +108,8 @@ def test_one_file_only(submission, solution, graded):
     absent = {f"ex0{n}_{s}": None for n, s in [(1, "scores"), (3, "masking"), (5, "mixing")]}
     folder = submission("anna", **absent)
     report = graded(folder)
-    states = {e["exercise"]: e["devices"]["cpu"]["outcome"] for e in report["submissions"][0]["exercises"]}
+    exercises = report["submissions"][0]["exercises"]
+    states = {e["exercise"]: e["devices"]["cpu"]["outcome"] for e in exercises}
     assert states["ex01_scores.dot_product"] == "not started"
     assert states["ex04_softmax.softmax"] == "solved"
     assert states["ex02_scaling.scaled_scores"] == "wrong"
