@@ -363,6 +363,7 @@ PLAIN = Build("plain")
 HEADS = Build("two_heads", n_heads=2)
 POSITIONS = Build("positions", positions=True)
 LENGTHS = Build("lengths", lengths=(5, 2, 3))
+TWO = Build("heads_and_lengths", n_heads=3, lengths=(4, 1, 5))
 ALL = Build("all_together", n_heads=3, positions=True, lengths=(4, 1, 5))
 
 
@@ -450,7 +451,15 @@ def logits_hold(answer, draw: Draw, build: Build, scale: float = 0.6, ids=None):
     drawn, lengths = asked(draw, build)
     ids = drawn if ids is None else ids
     want = right_logits(weights, build, ids, lengths)
-    same(call(model, ids, lengths), want, like=weights["head.bias"], label="the logits")
+    # the encoding comes in the default dtype: a float64 model gets it as float32 has rounded it
+    rounded = build.positions and draw.dtype == torch.float64
+    same(
+        call(model, ids, lengths),
+        want,
+        like=weights["head.bias"],
+        label="the logits",
+        within=BY_DTYPE[torch.float32] if rounded else None,
+    )
 
 
 @check("NextWordModel", core=True)
@@ -528,7 +537,7 @@ def test_next_word_model_inputs_unchanged(answer, draw):
 
 
 @check("NextWordModel")
-@vary("build", [PLAIN, ALL])
+@vary("build", [PLAIN, TWO])
 def test_next_word_model_gradients(answer, draw, build):
     """Catches a cut graph, and words that cannot learn; every weight's gradient by value."""
     draw = draw.using(torch.float64)
@@ -880,13 +889,23 @@ def test_train_learns_the_table(answer, draw):
     model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
     ids = draw.tensor([[IDS[word] for word in words] for words, _ in PAIRS], torch.int64)
     targets = draw.tensor([IDS[word] for _, word in PAIRS], torch.int64)
-    taken, right = 0, 0
-    while right < 4 and taken < 400:
-        floats(answer.train(model, ids, targets, steps=25), 25)
-        taken += 25
+    taken, right = learned(answer, model, ids, targets, 50)
+    holds(right == 4, "the four pairs", f"after {taken} steps only {right} of 4 are right", right)
+
+
+def learned(answer, model, ids, targets, steps: int):
+    """Train in rounds until all is right; slow and sure optimisers need up to 600 steps."""
+    taken, right, start = 0, 0, state_of(model)
+    while taken < 1200 and right < len(ids):
+        losses = answer.train(model, ids, targets, steps=steps)
+        floats(losses, steps)
+        taken += steps
         with torch.no_grad():
             right = int((model(ids).argmax(-1) == targets).sum())
-    holds(right == 4, "the four pairs", f"after {taken} steps only {right} of 4 are right", right)
+        still = all(torch.equal(now, start[name]) for name, now in state_of(model).items())
+        if still or not losses[-1] < losses[0] + 5:
+            break
+    return taken, right
 
 
 # ---- predict ----
@@ -1019,10 +1038,6 @@ def test_predict_not_like(answer, draw):
     predicts(answer, by_hand(draw), "not like", "hate", IDS)
     model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
     ids, targets = draw.tensor([[0, 2], [1, 2]], torch.int64), draw.tensor([3, 2], torch.int64)
-    for _ in range(30):
-        answer.train(model, ids, targets, steps=10)
-        with torch.no_grad():
-            if bool((model(ids).argmax(-1) == targets).all()):
-                break
+    learned(answer, model, ids, targets, 10)
     predicts(answer, model, "not like", "hate", IDS)
     predicts(answer, model, "do like", "like", IDS)

@@ -16,6 +16,8 @@ from grader.judging.run import Setting, run
 from grader.proof.agreement import agreement, examples
 from grader.proof.figure import Figure
 from grader.proof.spoils import SPOILS, Spoil
+from grader.suite.draw import Draw
+from grader.suite.laws import floating
 
 
 def prove(seed: int = 0, device: str = "cpu") -> int:
@@ -144,18 +146,13 @@ def _all_exercises(known: Catalogue, setting: Setting) -> list[Figure]:
 
 
 def _spoils_for(exercise: Exercise) -> list[Spoil]:
-    """The spoils make sense where the suite states the law of gradients for two float inputs."""
-    lawful = any(check.name.startswith("gradients[") for check in exercise.checks)
-    if not lawful:
-        return []
+    """Spoil only where a law of gradients tells what inputs there are, and where it is wrong."""
     cases = [c.params["case"] for c in exercise.checks if c.name.startswith("gradients[")]
-    from grader.suite.draw import Draw
-
-    floats = max(
-        sum(isinstance(v, torch.Tensor) and v.is_floating_point() for v in case.inputs(Draw()))
-        for case in cases
-    )
-    return [s for s in SPOILS if floats > 1 or s.slip != "gradient_cut_for_one_input"]
+    given = [v for case in cases for v in case.inputs(Draw()) if floating(v)]
+    several = any(sum(map(floating, case.inputs(Draw()))) > 1 for case in cases)
+    scattered = any(value.dim() > 1 for value in given)
+    needs = {"gradient_cut_for_one_input": several, "view_of_scattered_memory": scattered}
+    return [spoil for spoil in SPOILS if cases and needs.get(spoil.slip, True)]
 
 
 def _judge_of(

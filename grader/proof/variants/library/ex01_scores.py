@@ -48,7 +48,9 @@ def project_columns(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Te
     if bias is not None and (bias.ndim != 1 or bias.shape[0] != weight.shape[0]):
         misfit("W X + b", weight, x, bias)
     if x.shape[-1] == 0:
-        return torch.matmul(weight, x)
+        # which conv1d refuses
+        out = torch.matmul(weight, x)
+        return out if bias is None else out + bias.unsqueeze(-1)
     # a matrix that slides over the columns is a convolution of width 1
     columns = x.flatten(0, -3) if x.ndim > 3 else x
     out = functional.conv1d(columns, weight.unsqueeze(-1), bias)

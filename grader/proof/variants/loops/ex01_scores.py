@@ -48,19 +48,20 @@ def project_rows(x, weight, bias=None):
         complain("every token needs as many features as the weight has rows", x, weight)
     if bias is not None and (bias.dim() != 1 or len(bias) != weight.size(1)):
         complain("the bias needs one number per column of the weight", bias, weight)
+    sources = [x, weight] if bias is None else [x, weight, bias]
     if x.dim() > 2:
         pages = [project_rows(page, weight, bias) for page in x]
-        return stacked(pages, (x, weight), *x.shape[:-1], weight.size(1))
+        return stacked(pages, sources, *x.shape[:-1], weight.size(1))
     rows = []
     for token in x:
         row = torch.zeros(weight.size(1), dtype=x.dtype, device=x.device)
-        row = row + nothing(token, weight)
+        row = row + nothing(*sources)
         for feature, weights_of_feature in zip(token, weight):
             row = row + feature * weights_of_feature
         if bias is not None:
             row = row + bias
         rows.append(row)
-    return stacked(rows, (x, weight), 0, weight.size(1))
+    return stacked(rows, sources, 0, weight.size(1))
 
 
 def project_linear(x, weight, bias=None):
@@ -68,17 +69,18 @@ def project_linear(x, weight, bias=None):
         complain("every token needs as many features as the weight has columns", x, weight)
     if bias is not None and (bias.dim() != 1 or len(bias) != weight.size(0)):
         complain("the bias needs one number per row of the weight", bias, weight)
+    sources = [x, weight] if bias is None else [x, weight, bias]
     if x.dim() > 2:
         pages = [project_linear(page, weight, bias) for page in x]
-        return stacked(pages, (x, weight), *x.shape[:-1], weight.size(0))
+        return stacked(pages, sources, *x.shape[:-1], weight.size(0))
     rows = []
     for token in x:
         row = []
         for i, neuron in enumerate(weight):
             number = (neuron * token).sum()
             row.append(number if bias is None else number + bias[i])
-        rows.append(stacked(row, (x, weight), 0))
-    return stacked(rows, (x, weight), 0, weight.size(0))
+        rows.append(stacked(row, sources, 0))
+    return stacked(rows, sources, 0, weight.size(0))
 
 
 def project_columns(x, weight, bias=None):
@@ -86,18 +88,19 @@ def project_columns(x, weight, bias=None):
         complain("every column needs as many features as the weight has columns", x, weight)
     if bias is not None and (bias.dim() != 1 or len(bias) != weight.size(0)):
         complain("the bias needs one number per row of the weight", bias, weight)
+    sources = [x, weight] if bias is None else [x, weight, bias]
     if x.dim() > 2:
         pages = [project_columns(page, weight, bias) for page in x]
-        return stacked(pages, (x, weight), *x.shape[:-2], weight.size(0), x.size(-1))
+        return stacked(pages, sources, *x.shape[:-2], weight.size(0), x.size(-1))
     rows = []
     for i, neuron in enumerate(weight):
-        row = x.new_zeros(x.size(1)) + nothing(x, weight)
+        row = x.new_zeros(x.size(1)) + nothing(*sources)
         for factor, feature_of_all_tokens in zip(neuron, x):
             row = row + factor * feature_of_all_tokens
         if bias is not None:
             row = row + bias[i]
         rows.append(row)
-    return stacked(rows, (x, weight), 0, x.size(1))
+    return stacked(rows, sources, 0, x.size(1))
 
 
 def dot_product_scores(query, key):
