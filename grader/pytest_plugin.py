@@ -122,7 +122,7 @@ def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
     key = (check.full_exercise, outcome.slip or outcome.blame)
     if not key[1] or told.setdefault(key, item.name) == item.name:
         return outcome.message
-    return f"{outcome.headline}\n  Likely slip  as in {told[key]}, above"
+    return f"{outcome.headline}\n  The same as in {told[key]}, above"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from grader.chapters import Catalogue, Exercise, World
+from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.suite.check import Check
 from grader.suite.laws import exact, floating
@@ -18,32 +19,40 @@ from grader.suite.laws import exact, floating
 
 @dataclass
 class Blame:
-    """Looks for the culprit of a failed check among the earlier exercises of the same answer."""
+    """Looks for the culprit of a failed check among the earlier exercises of the same answer.
+
+    Attributes:
+        catalogue: the chapters.
+        world: the answer.
+        setting: device and seed.
+        of_answer: what the answer gives in a check, remembered from when it ran.
+    """
 
     catalogue: Catalogue
     world: World
     setting: Setting
+    of_answer: Callable[[Check], Outcome]
     _wrong: dict[str, bool] = field(default_factory=dict)
 
     def culprits(self, check: Check, exercise: Exercise) -> tuple[str, ...]:
         """Name the earlier exercises whose mending alone would make a failed check pass.
 
-        Every earlier exercise, of this chapter and those before, is replaced by the suites' own
-        float64 arithmetic. Only if the check then passes are those named that it takes, and only
-        if each of them fails a check of its own.
+        Those that fail a check of their own are replaced by the suites' float64 arithmetic. Only
+        if the check then passes are those named that it takes.
         """
-        stand_ins = dict(_earlier(exercise, self.catalogue, self.world))
+        earlier = _earlier(exercise, self.catalogue, self.world)
+        stand_ins = {name: made for name, made in earlier if self._is_wrong(name)}
         if not stand_ins or not self._passes(check, stand_ins):
             return ()
         for name, made in stand_ins.items():
-            if self._passes(check, {name: made}) and self._is_wrong(name):
+            if self._passes(check, {name: made}):
                 return (name,)
         needed = dict(stand_ins)
         for name in list(needed):
             fewer = {other: made for other, made in needed.items() if other != name}
             if self._passes(check, fewer):
                 needed = fewer
-        return tuple(needed) if all(self._is_wrong(name) for name in needed) else ()
+        return tuple(needed)
 
     def _passes(self, check: Check, stand_ins: dict[str, Any]) -> bool:
         with self.world.replaced(stand_ins):
@@ -52,7 +61,7 @@ class Blame:
     def _is_wrong(self, name: str) -> bool:
         if name not in self._wrong:
             checks = self.catalogue.exercise(name).checks
-            self._wrong[name] = any(not self._passes(check, {}) for check in checks)
+            self._wrong[name] = any(not self.of_answer(check).passed for check in checks)
         return self._wrong[name]
 
 

@@ -63,23 +63,23 @@ def _headline(check: Check, outcome: Outcome) -> list[str]:
 def _difference(found: Finding) -> str:
     label, came = found.label, describe(found.actual)
     if found.kind == "type":
-        return f"{label} is {came}, expected {describe(found.expected)}"
+        return f"expected {describe(found.expected)} for {label}, got {came}"
     if found.kind in ("shape", "dtype", "device"):
         got, want = (_attribute(value, found.kind) for value in (found.actual, found.expected))
-        return f"{label} has the {found.kind} {got}, expected {want}"
+        return f"expected the {found.kind} {want} for {label}, got {got}"
     if found.kind == "value":
-        return f"{label} is wrong: {_first_difference(found)}"
+        return _first_difference(found)
     if found.kind == "no gradient":
         return f"no gradient reaches {label}"
     if found.kind == "changed":
-        return f"{label} was changed by the call"
+        return f"the call changed {label}"
     if found.kind == "forbidden":
         return f"it calls the ready-made `{found.actual}`, which you are asked to do without"
     if found.kind in ("not refused", "refused badly"):
         return f"{label}: {_refusal(found)}"
     if found.detail:
         return f"{label}: {found.detail}"
-    return f"{label} is {came}, expected {describe(found.expected)}"
+    return f"expected {describe(found.expected)} for {label}, got {came}"
 
 
 def _attribute(value: Tensor, kind: str) -> str:
@@ -103,8 +103,8 @@ def _first_difference(found: Finding) -> str:
     first = tuple(int(i) for i in wrong.nonzero()[0])
     got, want = found.actual[first].item(), found.expected[first].item()
     if wrong.dim() == 0:
-        return f"expected {_digits(want)}, got {_digits(got)}"
-    count = f"{int(wrong.sum())} of {wrong.numel()} values differ"
+        return f"expected {_digits(want)} for {found.label}, got {_digits(got)}"
+    count = f"{int(wrong.sum())} of {wrong.numel()} values of {found.label} differ"
     return f"{count}, first at {list(first)}: expected {_digits(want)}, got {_digits(got)}"
 
 

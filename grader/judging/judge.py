@@ -38,8 +38,9 @@ class Judge:
 
     def __post_init__(self) -> None:
         self._untouched: dict[str, bool] = {}
-        self.blame = Blame(self.catalogue, self.world, self.setting)
         self.recogniser = Recogniser(self.world, self.setting, self.replaced)
+        remembered = self.recogniser.of_answer
+        self.blame = Blame(self.catalogue, self.world, self.setting, remembered)
 
     def judge(self, check: Check) -> Outcome:
         """Run a check and say what came of it."""

@@ -25,6 +25,8 @@ from grader.suite import tolerance
 from grader.suite.check import Check
 from grader.suite.compare import plain
 
+# an answer that no slip has explained in so many checks is wrong in a way of its own
+PATIENCE = 12
 REFUSALS = ("not refused", "refused badly")
 
 
@@ -39,6 +41,7 @@ class Recogniser:
         memory: what the slips and the answer gave, by check.
         named: the slip that an earlier check singled out, for each exercise; while it explains
             what is seen, no other needs to be tried.
+        in_vain: how many checks of an exercise no slip explained.
     """
 
     world: World
@@ -46,12 +49,15 @@ class Recogniser:
     replaced: dict[str, Callable[..., Any]] = field(default_factory=dict)
     memory: dict[tuple[str, str, str], Outcome] = field(default_factory=dict)
     named: dict[str, Slip] = field(default_factory=dict)
+    in_vain: dict[str, int] = field(default_factory=dict)
 
     def recognise(self, exercise: Exercise, check: Check, seen: Outcome) -> Slip | None:
         """Return the one known slip that explains what was seen, if there is one."""
         known = self.named.get(exercise.full)
         if known is not None and alike(self.of_slip(check, known), seen):
             return known
+        if self.in_vain.get(exercise.full, 0) >= PATIENCE:
+            return None
         slips = exercise.task.slips
         fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
         if seen.finding is not None and seen.finding.kind in REFUSALS:
@@ -60,6 +66,7 @@ class Recogniser:
         if len(fitting) > 1:
             fitting = self._most_alike(exercise, check, fitting)
         if len(fitting) != 1:
+            self.in_vain[exercise.full] = self.in_vain.get(exercise.full, 0) + 1
             return None
         self.named.setdefault(exercise.full, fitting[0])
         return fitting[0]

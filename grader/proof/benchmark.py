@@ -25,8 +25,8 @@ def main() -> None:
     """Measure in turn, so that a machine that drifts drifts for all alike, and print medians."""
     commands = {
         "import torch, pytest": BASE,
-        "pytest, untouched stubs": [*PYTEST, "--answers", str(places.EXERCISES)],
-        "pytest, solutions": [*PYTEST, "--answers", str(places.SOLUTIONS)],
+        "pytest, untouched stubs": [*PYTEST, f"--answers={places.EXERCISES}"],
+        "pytest, solutions": [*PYTEST, f"--answers={places.SOLUTIONS}"],
     }
     taken: dict[str, list[float]] = {title: [] for title in commands}
     for arguments in commands.values():

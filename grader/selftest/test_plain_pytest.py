@@ -38,13 +38,19 @@ def test_stubs_are_not_started(capsys):
 
 
 def test_solutions_pass():
-    done = run("--answers", "solutions", SUITE, "-q")
+    done = run("--answers=solutions", SUITE, "-q")
     assert done.returncode == 0
     assert " passed in " in done.stdout.splitlines()[-1]
 
 
+def test_answers_from_elsewhere_without_a_path_to_the_tests(wrong):
+    done = run(f"--answers={wrong}", "-k", "softmax_dim", "-q")
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout.splitlines()[-1]
+
+
 def test_a_wrong_answer_is_told_once_in_full(wrong):
-    done = run("--answers", wrong, SUITE, "-k", "softmax and not weights")
+    done = run(f"--answers={wrong}", SUITE, "-k", "softmax and not weights")
     assert done.returncode == 1
     assert "Traceback" not in done.stdout
     assert "grader/" not in done.stdout
@@ -52,20 +58,20 @@ def test_a_wrong_answer_is_told_once_in_full(wrong):
 
 
 def test_stop_at_the_first(wrong):
-    done = run("--answers", wrong, SUITE, "-x")
+    done = run(f"--answers={wrong}", SUITE, "-x")
     assert done.returncode == 1
     assert "1 failed" in done.stdout.splitlines()[-1]
 
 
 def test_two_processes(wrong):
-    done = run("--answers", wrong, SUITE, "-n", 2, "-p", "xdist")
+    done = run(f"--answers={wrong}", SUITE, "-n", 2, "-p", "xdist")
     assert done.returncode == 1
     assert "ex04_softmax" in done.stdout
     assert "total" in done.stdout
 
 
 def test_last_failed(wrong, tmp_path):
-    options = ["-o", f"cache_dir={tmp_path / 'cache'}", "--answers", wrong, SUITE, "-q"]
+    options = ["-o", f"cache_dir={tmp_path / 'cache'}", f"--answers={wrong}", SUITE, "-q"]
     command = [sys.executable, "-m", "pytest", *map(str, options)]
     first = subprocess.run(command, capture_output=True, text=True, cwd=places.ROOT)
     again = subprocess.run([*command, "--lf"], capture_output=True, text=True, cwd=places.ROOT)
@@ -76,7 +82,7 @@ def test_last_failed(wrong, tmp_path):
 def test_an_endless_loop_is_a_sentence(submission, solution):
     code = "\n\ndef softmax(scores, dim=-1):\n    while True:\n        scores = scores + 1\n"
     folder = submission("loops", ex04_softmax=solution("ex04_softmax") + code)
-    done = run("--answers", folder, SUITE, "-o", "timeout=1")
+    done = run(f"--answers={folder}", SUITE, "-o", "timeout=1")
     text = " ".join(done.stdout.split())
     assert done.returncode == 1
     assert "ex04_softmax.softmax did not come back in time" in text
@@ -85,7 +91,7 @@ def test_an_endless_loop_is_a_sentence(submission, solution):
 
 
 def test_a_syntax_error_is_a_sentence(submission):
-    done = run("--answers", submission("typo", ex04_softmax="def softmax(\n"), SUITE, "-x")
+    done = run(f"--answers={submission('typo', ex04_softmax='def softmax(')}", SUITE, "-x")
     assert done.returncode == 1
     assert "ex04_softmax.py, line 1 is not Python yet" in done.stdout
     assert "Traceback" not in done.stdout
@@ -94,7 +100,7 @@ def test_a_syntax_error_is_a_sentence(submission):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--answers", "no/such/folder"], "there is no folder"),
+        (["--answers=no/such/folder"], "there is no folder"),
         (["--device", "tpu"], "takes cpu or cuda"),
     ],
 )
