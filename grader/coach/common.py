@@ -134,6 +134,28 @@ COMMON = (
         "caller still needs it; work on a new tensor.",
     ),
     Common(
+        "unknown_word_not_refused",
+        lambda found: found.kind == "not refused" and found.expected == "KeyError",
+        "A word that the vocabulary does not have went through in silence: raise KeyError.",
+    ),
+    Common(
+        "refusal_names_no_word",
+        _kind("refused badly", "word"),
+        "It is refused, but the error does not say which word: put the word into it.",
+    ),
+    Common(
+        "not_a_key_error",
+        lambda found: found.kind == "refused badly" and found.expected == "KeyError",
+        "It does stop, but with another error: let the dictionary's KeyError out, it names the "
+        "word.",
+    ),
+    Common(
+        "assert_instead_of_an_error",
+        lambda found: found.kind == "refused badly" and found.actual.startswith("AssertionError"),
+        "An `assert` raises AssertionError, and python -O leaves it out: use `if` and raise "
+        "ValueError.",
+    ),
+    Common(
         "misfit_not_refused",
         _kind("not refused"),
         "Sizes that do not fit went through in silence: compare the shapes first and raise "
@@ -167,6 +189,7 @@ def _error(name: str, pattern: str, says: str) -> ErrorSlip:
     return ErrorSlip(name, re.compile(pattern, re.IGNORECASE), says)
 
 
+OTHER_SIGNATURE = "other_signature"
 ERRORS = (
     _error(
         "mixed_devices",
@@ -246,10 +269,15 @@ ERRORS = (
         "The function calls itself for ever.",
     ),
     _error(
-        "other_signature",
+        OTHER_SIGNATURE,
         r"positional argument|unexpected keyword|required (positional|keyword)|missing \d+",
         "The function takes other arguments than the contract says: keep the signature of the "
         "stub.",
+    ),
+    _error(
+        "wrong_arguments_inside",
+        r"positional argument|unexpected keyword|required (positional|keyword)|missing \d+",
+        "A call on that line passes other arguments than the function takes.",
     ),
     _error(
         "assertion",
@@ -284,10 +312,16 @@ def common_slip(found: Finding) -> Common | None:
     return next((slip for slip in COMMON if slip.fits(found)), None)
 
 
-def error_slip(error: BaseException) -> ErrorSlip | None:
-    """Return the slip that an error shows, by its text."""
+def error_slip(error: BaseException, inside: bool = False) -> ErrorSlip | None:
+    """Return the slip that an error shows, by its text.
+
+    Args:
+        error: what was raised.
+        inside: whether it was raised inside the answer, not by the call of it.
+    """
     said = f"{type(error).__name__}: {error}"
-    return next((slip for slip in ERRORS if slip.pattern.search(said)), None)
+    fitting = [slip for slip in ERRORS if slip.pattern.search(said)]
+    return next((s for s in fitting if not (inside and s.name == OTHER_SIGNATURE)), None)
 
 
 def fill(says: str, found: Finding) -> str:

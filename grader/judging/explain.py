@@ -91,7 +91,7 @@ def _attribute(value: Tensor, kind: str) -> str:
 def _refusal(found: Finding) -> str:
     if found.kind == "not refused":
         return f"expected a {found.expected}, got {describe(found.actual)}"
-    if found.detail == "sizes":
+    if found.detail in ("sizes", "word"):
         missing = " and ".join(str(size) for size in found.expected)
         return f'it is refused with "{_clip(found.actual)}", which does not name {missing}'
     return f'expected a {found.expected}, got "{_clip(found.actual)}"'
@@ -173,7 +173,7 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
     if outcome.stuck_at is not None:
         return _wrap("Do first", outcome.stuck_at)
     error = outcome.error.cause if isinstance(outcome.error, BrokenFile) else outcome.error
-    known = error_slip(error) if error is not None else None
+    known = error_slip(error, bool(outcome.frames)) if error is not None else None
     if known is None or isinstance(error, SyntaxError):
         return []
     outcome.slip = known.name

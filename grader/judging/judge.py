@@ -80,7 +80,7 @@ class Judge:
             with contextlib.redirect_stdout(io.StringIO()):
                 if not self.replaced:
                     outcome.blame = self.blame.culprits(check, exercise)
-                if not outcome.blame:
+                if not outcome.blame and check.telling:
                     slip = self.recogniser.recognise(exercise, check, outcome)
         outcome.message = explain(check, outcome, slip, answer.last_call(check.exercise))
 

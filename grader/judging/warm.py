@@ -12,3 +12,5 @@ from grader.chapters import catalogue  # noqa: E402
 from grader.judging import worker  # noqa: E402, F401
 
 catalogue()
+# the first optimiser of a process imports 800 modules, which would count as the answer's time
+torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)

@@ -56,7 +56,8 @@ def main(connection: Connection, job: Job) -> None:
     import torch
 
     torch.set_num_threads(1)
-    _limit_memory(job)
+    if job.device == "cpu":
+        _limit_memory(job)
     known = catalogue()
     checks = {(c.stem, c.name): c for e in known.exercises() for c in e.checks}
     world = World(Path(job.folder), known.names())
@@ -84,7 +85,6 @@ def _be_quiet() -> None:
 
 
 def _limit_memory(job: Job) -> None:
-    # RLIMIT_AS would be simpler, but CUDA reserves far more addresses than it uses
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

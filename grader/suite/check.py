@@ -22,13 +22,15 @@ class Check:
     """One check: a test function, bound to its parameters.
 
     `exercise` is the function that it belongs to; `core` checks compare values, and nothing of
-    the exercise is earned before all of them pass.
+    the exercise is earned before all of them pass. What comes out of a check that is `telling`
+    tells slips apart; where chance decides, as in training, it does not.
     """
 
     stem: str
     exercise: str
     name: str
     core: bool
+    telling: bool
     body: Callable[..., None] = field(repr=False)
     params: dict[str, Any] = field(repr=False, compare=False)
 
@@ -49,11 +51,13 @@ class Check:
         self.body(**{name: have[name] for name in wanted})
 
 
-def check(exercise: str | None = None, *, core: bool = False) -> Callable[[Body], Body]:
+def check(
+    exercise: str | None = None, *, core: bool = False, telling: bool = True
+) -> Callable[[Body], Body]:
     """Mark a test function as a check of `exercise`; None: of its parameter `case.exercise`."""
 
     def mark(body: Body) -> Body:
-        body.kit_exercise, body.kit_core = exercise, core  # type: ignore[attr-defined]
+        body.kit = (exercise, core, telling)  # type: ignore[attr-defined]
         return body
 
     return mark
@@ -77,10 +81,11 @@ def _identity(value: Any) -> str:
 
 def check_of(function: Any, params: dict[str, Any], stem: str, name: str) -> Check | None:
     """Return the check that a collected test function is, or None for a plain test."""
-    if not hasattr(function, "kit_core"):
+    if not hasattr(function, "kit"):
         return None
-    exercise = function.kit_exercise or params["case"].exercise
-    return Check(stem, exercise, name, function.kit_core, function, params)
+    exercise, core, telling = function.kit
+    exercise = exercise or params["case"].exercise
+    return Check(stem, exercise, name, core, telling, function, params)
 
 
 def load_suite(path: Path) -> ModuleType:
@@ -100,7 +105,7 @@ def checks_in(module: ModuleType, stem: str) -> list[Check]:
     """List the checks of a suite in the order of the file, without pytest's machinery."""
     found: list[Check] = []
     for name, function in vars(module).items():
-        if name.startswith("test_") and hasattr(function, "kit_core"):
+        if name.startswith("test_") and hasattr(function, "kit"):
             for params, identity in _expansions(getattr(function, "pytestmark", [])):
                 full = name.removeprefix("test_") + (f"[{identity}]" if identity else "")
                 made = check_of(function, params, stem, full)

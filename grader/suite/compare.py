@@ -128,8 +128,9 @@ def refuses(
         said = str(problem)
         missing = [size for size in sizes if not re.search(rf"(?<!\w){size}(?!\w)", said)]
         if missing:
+            lacks = "word" if error is KeyError else "sizes"
             raise Finding(
-                "refused badly", why, f"{type(problem).__name__}: {said}", missing, detail="sizes"
+                "refused badly", why, f"{type(problem).__name__}: {said}", missing, detail=lacks
             ) from None
     except Exception as problem:
         raise Finding(
