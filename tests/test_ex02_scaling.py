@@ -146,7 +146,8 @@ def test_scaled_scores_widths(answer, draw, d_k):
 def test_scale_scores_keeps_closed_doors(answer, draw):
     """Catches minus infinity, the score of a closed door, turned into a number."""
     scores = draw.tensor([[1.5, -torch.inf, -4.0], [-torch.inf, 0.0, 2.0]])
-    same(answer.scale_scores(scores, 3), scale64(scores.double(), 3), like=scores)
+    want = scale64(scores.double(), 3)
+    same(answer.scale_scores(scores, 3), want, like=scores)
 
 
 @check("scale_scores", core=True)

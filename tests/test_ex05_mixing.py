@@ -120,6 +120,11 @@ def padded_batch(draw: Draw):
     return *two_sequences(draw, 2), keys_of(draw, "TTTTT..", "TT.....")
 
 
+def two_padded_batches(draw: Draw):
+    mask = keys_of(draw, "TTTTT..", "TT.....", "T......", ".TT.T.T")
+    return *two_sequences(draw, 2, 2), mask.reshape(2, 2, 7)
+
+
 def nothing_real(draw: Draw):
     return *two_sequences(draw, 2), keys_of(draw, "TTTTT..", ".......")
 
@@ -150,6 +155,32 @@ CROSS = cross_case("", two_sequences)
 MEMORY_MASKED = cross_case("masked", memory_masked)
 NOTHING_REAL = cross_case("nothing_real", nothing_real)
 FULL = [COMBINATION, MIX, MASKED, CAUSAL, MEMORY_MASKED]
+ATTENTION_BATCHES = [
+    Case("attention", lambda draw: qkv(draw, 2), attend64, "batch"),
+    Case("attention", lambda draw: (*qkv(draw, 2), draw.mask(2, 5, 7)), attend64, "batch_masked"),
+    Case("attention", lambda draw: (*qkv(draw, 2), draw.mask(2, 1, 7)), attend64, "mask_of_keys"),
+    Case("attention", lambda draw: qkv(draw, 2, 3), attend64, "two_batches"),
+    Case(
+        "attention",
+        lambda draw: (*qkv(draw, 2, 3), draw.mask(5, 7)),
+        attend64,
+        "two_batches_masked",
+    ),
+]
+SELF_BATCHES = [
+    self_case("batch", 2),
+    # n taken from the wrong place is 1 here, and such a mask closes nothing: told by value
+    self_case("batch_of_one_causal", 1, causal=True),
+    self_case("batch_causal", 2, causal=True),
+    self_case("two_batches", 2, 3),
+    self_case("two_batches_causal", 2, 3, causal=True),
+]
+CROSS_BATCHES = [
+    cross_case("batch", lambda draw: two_sequences(draw, 2)),
+    cross_case("padded_batch", padded_batch),
+    cross_case("two_batches", lambda draw: two_sequences(draw, 2, 2)),
+    cross_case("two_padded_batches", two_padded_batches),
+]
 
 
 @check(core=True)
@@ -181,6 +212,39 @@ def test_values(answer, draw, case):
 @check(core=True)
 @each(
     [
+        of_shapes("mix_values", "batch", (2, 5, 7), (2, 7, 3)),
+        of_shapes("mix_values", "two_batches", (2, 3, 5, 7), (2, 3, 7, 2)),
+        *ATTENTION_BATCHES,
+        *SELF_BATCHES,
+        *CROSS_BATCHES,
+    ]
+)
+def test_batches(answer, draw, case):
+    """Catches code that leans on two dimensions, or on one batch dimension."""
+    laws.values(answer, draw, case)
+
+
+@check("attention", core=True)
+def test_attention_is_your_own(answer, draw):
+    """Refuses a ready-made attention, under any name and for any shape."""
+    laws.your_own(answer, draw, "attention", [ATTENTION, MASKED, *ATTENTION_BATCHES])
+
+
+@check("self_attention", core=True)
+def test_self_attention_is_your_own(answer, draw):
+    """Refuses a ready-made attention inside self-attention, under any name and for any shape."""
+    laws.your_own(answer, draw, "attention", [SELF, CAUSAL, *SELF_BATCHES])
+
+
+@check("cross_attention", core=True)
+def test_cross_attention_is_your_own(answer, draw):
+    """Refuses a ready-made attention inside cross-attention, under any name and for any shape."""
+    laws.your_own(answer, draw, "attention", [CROSS, MEMORY_MASKED, *CROSS_BATCHES])
+
+
+@check(core=True)
+@each(
+    [
         of_shapes("linear_combination", "one_token", (1,), (1, 7)),
         of_shapes("linear_combination", "one_number", (5,), (5, 1)),
         Case("mix_values", lambda draw: (draw(5, 7) * draw.tensor([[1], [0], [1], [0], [2]]),
@@ -197,30 +261,6 @@ def test_values(answer, draw, case):
 )  # fmt: skip
 def test_edges(answer, draw, case):
     """Catches NaN for a query that may look at nothing, and code that needs more than one."""
-    laws.values(answer, draw, case)
-
-
-@check(core=True)
-@each(
-    [
-        of_shapes("mix_values", "batch", (2, 5, 7), (2, 7, 3)),
-        of_shapes("mix_values", "two_batches", (2, 3, 5, 7), (2, 3, 7, 2)),
-        Case("attention", lambda draw: (*qkv(draw, 2), draw.mask(2, 5, 7)), attend64, "batch"),
-        Case("attention", lambda draw: (*qkv(draw, 2, 3), draw.mask(5, 7)), attend64,
-             "two_batches"),
-        Case("attention", lambda draw: (*qkv(draw, 2), draw.mask(2, 1, 7)), attend64,
-             "mask_of_keys"),
-        self_case("batch", 2),
-        self_case("two_batches", 2, 3),
-        self_case("batch_causal", 2, causal=True),
-        cross_case("batch", lambda draw: two_sequences(draw, 2)),
-        cross_case("padded_batch", padded_batch),
-        cross_case("two_batches", lambda draw: (*two_sequences(draw, 2, 2),
-                   keys_of(draw, "TTTTT..", "TT.....", "T......", ".TT.T.T").reshape(2, 2, 7))),
-    ]
-)  # fmt: skip
-def test_batches(answer, draw, case):
-    """Catches code that leans on two dimensions, or on one batch dimension."""
     laws.values(answer, draw, case)
 
 
@@ -518,6 +558,28 @@ def test_attention_refuses_misfits(answer, draw):
     )  # fmt: skip
 
 
+@check("attention")
+def test_attention_refuses_a_mask_that_enlarges(answer, draw):
+    """Catches scores that the mask repeats in silence: only the mask broadcasts."""
+    query, key, value = qkv(draw, 1, q=3, k=5)
+    refuses(
+        lambda: answer.attention(query[0], key[0], value[0], draw.mask(2, 3, 5)), 2,
+        why="`mask` is [2, 3, 5], a batch of 2, and the scores are [3, 5], without a batch",
+    )  # fmt: skip
+    refuses(
+        lambda: answer.attention(query[0, :1], key[0], value[0], draw.mask(3, 5)), 3, 1,
+        why="`mask` is [3, 5] and would repeat the scores, [1, 5]",
+    )  # fmt: skip
+    refuses(
+        lambda: answer.attention(query[0], key[0, :1], value[0, :1], draw.mask(3, 5)), 5, 1,
+        why="`mask` is [3, 5] and would repeat the scores, [3, 1]",
+    )  # fmt: skip
+    refuses(
+        lambda: answer.attention(query, key, value, draw.mask(2, 3, 5)), 2, 1,
+        why="`mask` is [2, 3, 5] and would repeat the scores, [1, 3, 5]",
+    )  # fmt: skip
+
+
 @check("self_attention")
 def test_self_attention_refuses_misfits(answer, draw):
     """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
@@ -571,21 +633,3 @@ def test_cross_attention_refuses_a_mask_of_another_shape(answer, draw):
             lambda shape=shape: answer.cross_attention(*inputs, draw.mask(*shape)), *sizes,
             why=f"`memory_mask` is {list(shape)} and the memory is [2, 7, 11]",
         )  # fmt: skip
-
-
-@check("attention", core=True)
-def test_attention_is_your_own(answer, draw):
-    """Refuses a ready-made attention, under any name."""
-    laws.your_own(answer, draw, "attention", [ATTENTION, MASKED])
-
-
-@check("self_attention", core=True)
-def test_self_attention_is_your_own(answer, draw):
-    """Refuses a ready-made attention inside self-attention, under any name."""
-    laws.your_own(answer, draw, "attention", [SELF, CAUSAL])
-
-
-@check("cross_attention", core=True)
-def test_cross_attention_is_your_own(answer, draw):
-    """Refuses a ready-made attention inside cross-attention, under any name."""
-    laws.your_own(answer, draw, "attention", [CROSS, MEMORY_MASKED])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -227,11 +227,28 @@ ERRORS = (
         "`dtype=` of the input.",
     ),
     _error(
+        "einsum_counts_dimensions",
+        r"subscripts in the equation|einsum\(\)",
+        "The einsum does not fit the dimensions: count its letters, and let `...` stand for any "
+        "number of batch dimensions.",
+    ),
+    _error(
+        "one_batch_dimension_only",
+        r"batch1 must|batch2 must|must be a 3D tensor|self must be a matrix|mat2 must be a matrix",
+        "torch.bmm takes just one batch dimension and torch.mm none: torch.matmul, or @, takes any "
+        "number.",
+    ),
+    _error(
+        "nothing_to_put_together",
+        r"non-empty TensorList|non-empty list|need at least one",
+        "With a size of 0 there is nothing to stack or cat: make room for an empty answer.",
+    ),
+    _error(
         "sizes_do_not_fit",
         r"shapes cannot be multiplied|size of tensor a|must match the (size|existing)|"
         r"expected size for first two dimensions|subscript|invalid for input of size|"
         r"shape .* is invalid|not broadcastable|inconsistent tensor size|expanded size|"
-        r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2",
+        r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2|vec",
         "The sizes do not fit together: write the shape of each factor beside its line; a "
         "transpose or a dimension is likely wrong.",
     ),
@@ -295,15 +312,24 @@ ERRORS = (
         "There is no such method or attribute: look at its spelling and at what it is called on.",
     ),
     _error(
-        "refuses_what_fits",
-        r"^ValueError",
-        "You refuse sizes that do fit: look at the condition before the `raise`.",
-    ),
-    _error(
         "leaves_the_program",
         r"^SystemExit",
         "sys.exit, exit() or quit() has no place in a function: return the answer instead.",
     ),
+)
+
+
+REFUSED = ErrorSlip(
+    "refuses_what_fits",
+    re.compile("^ValueError"),
+    "You refuse sizes that do fit: look at which dimensions the condition before the `raise` "
+    "compares, and whether a transpose is missing.",
+)
+HANDED_ON = ErrorSlip(
+    "hands_on_a_misfit",
+    re.compile("^ValueError"),
+    "A function that this one calls refuses what it is handed: look at the shapes in that call; a "
+    "transpose is missing or too many, or a dimension is.",
 )
 
 
@@ -312,13 +338,17 @@ def common_slip(found: Finding) -> Common | None:
     return next((slip for slip in COMMON if slip.fits(found)), None)
 
 
-def error_slip(error: BaseException, inside: bool = False) -> ErrorSlip | None:
+def error_slip(error: BaseException, functions: Sequence[str] = ("?",)) -> ErrorSlip | None:
     """Return the slip that an error shows, by its text.
 
     Args:
         error: what was raised.
-        inside: whether it was raised inside the answer, not by the call of it.
+        functions: those of the answer that it went through; none if the call itself failed.
     """
+    inside = bool(functions)
+    if isinstance(error, ValueError) and inside:
+        public = {name for name in functions if not name.startswith("_")}
+        return HANDED_ON if len(public) > 1 else REFUSED
     said = f"{type(error).__name__}: {error}"
     fitting = [slip for slip in ERRORS if slip.pattern.search(said)]
     return next((s for s in fitting if not (inside and s.name == OTHER_SIGNATURE)), None)

@@ -195,6 +195,18 @@ def without_transpose(tokens):
 
 
 @naive_scores.slip(NAIVE)
+def reshaped_instead_of_turned(tokens):
+    """`view` and `reshape` only cut the row of numbers anew: it takes a transpose to turn it."""
+    return tokens @ tokens.reshape(*tokens.shape[:-2], tokens.shape[-1], tokens.shape[-2])
+
+
+@naive_scores.slip(NAIVE)
+def upper_half_only(tokens):
+    """Only the scores above the diagonal are there: the others have to be filled in, too."""
+    return torch.triu(tokens @ _turned(tokens))
+
+
+@naive_scores.slip(NAIVE)
 def features_with_features(tokens):
     """You scored features against features, [d, d]: the transpose is on the wrong side."""
     return _turned(tokens) @ tokens
@@ -441,6 +453,19 @@ def rows_squeezed(x, weight, bias=None):
 def linear_not_transposed(x, weight, bias=None):
     """The transpose is missing: nn.Linear stores [d_out, d_in], and the tokens need d_in first."""
     return _plus(x @ weight, bias)
+
+
+@_linear_slip(TRANSPOSE)
+def linear_reshaped_instead_of_turned(x, weight, bias=None):
+    """`view` and `reshape` only cut the row of numbers anew: it takes a transpose to turn it."""
+    return _plus(x @ weight.reshape(weight.shape[1], weight.shape[0]), bias)
+
+
+@_linear_slip(TRANSPOSE)
+def linear_turned_only_if_needed(x, weight, bias=None):
+    """A square weight is left unturned: the transpose always belongs there, fit or no fit."""
+    fits = x.shape[-1] == weight.shape[0]
+    return _plus(x @ (weight if fits else weight.T), bias)
 
 
 @_linear_slip(SHAPES)

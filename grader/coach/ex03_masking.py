@@ -164,6 +164,12 @@ def one_token_too_many(lengths, n):
 
 
 @padding_mask.slip(PADDING)
+def at_least_one_token(lengths, n):
+    """A sequence of length 0 got a token: it has none, and its row is False throughout."""
+    return _real(lengths.clamp_min(1), n)
+
+
+@padding_mask.slip(PADDING)
 def one_token_too_few(lengths, n):
     """The last real token is shut out: positions count from 0, so the last is lengths - 1."""
     return _real(lengths - 1, n)
@@ -256,6 +262,12 @@ decoder_mask = Task(
 def padding_forgotten(lengths, n):
     """This is the causal mask alone: the padding is still open as a key."""
     return _causal(n, lengths.device).expand(len(lengths), n, n)
+
+
+@decoder_mask.slip(DECODER)
+def first_key_always_open(lengths, n):
+    """The first key stays open even where the length is 0: such a sequence has no real key."""
+    return _causal(n, lengths.device) & _real(lengths.clamp_min(1), n)[:, None, :]
 
 
 @decoder_mask.slip(DECODER)

@@ -289,6 +289,12 @@ def times_root_d_k(query, key, mask=None):
 
 
 @attention_weights.slip(SCALE)
+def scaled_by_a_fixed_number(query, key, mask=None):
+    """You divided by 2, right only where d_k is 4 as in document 002: take it from the tensors."""
+    return _softmax(_closed(_scores(query, key) / 2, mask))
+
+
+@attention_weights.slip(SCALE)
 def scaled_by_number_of_keys(query, key, mask=None):
     """You scaled by the number of keys: it is the width of a key, its last dimension."""
     return _softmax(_closed(_scores(query, key) / key.shape[-2] ** 0.5, mask))

@@ -710,6 +710,15 @@ def one_step_ahead(x, w_q, w_k, w_v, causal=False):
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, 1)))
 
 
+@self_attention.slip("README, the rules: *batch is any number of leading dimensions")
+def n_counted_from_the_front(x, w_q, w_k, w_v, causal=False):
+    """Your causal mask is made for x.shape[0] tokens: in a batch that is the number of sequences.
+    Count from the end: n is x.shape[-2]."""
+    n = x.shape[0]
+    doors = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
+    return _self(x, w_q, w_k, w_v, _if(causal, doors))
+
+
 @self_attention.slip(MASKING)
 def future_closed_with_zero(x, w_q, w_k, w_v, causal=False):
     """The future got the score 0, but exp(0) is 1: it takes minus infinity."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch.nn.functional import linear
+from torch.nn.functional import dropout, linear
 
 from grader.coach import Task
 
@@ -266,6 +266,12 @@ def sum_of_heads(x):
 
 
 @merge_heads.slip(UNFOLD)
+def heads_in_reverse(x):
+    """The heads are joined in reverse, the last one first: head 0 stands first in each row."""
+    return _merge(x.flip(-3))
+
+
+@merge_heads.slip(UNFOLD)
 def below_one_another(x):
     """The heads stand below one another, n_heads * n rows: they belong side by side, one row for
     each token."""
@@ -443,6 +449,34 @@ def averaged(query, key, value, n_heads, mask=None):
     return _multi(query, key, value, n_heads, mask, merge=lambda x: x.mean(-3))
 
 
+@multi_head.slip(UNFOLD)
+def joined_in_reverse(query, key, value, n_heads, mask=None):
+    """The heads are joined in reverse, the last one first: head 0 stands first in each row."""
+    return _multi(query, key, value, n_heads, mask, merge=lambda x: _merge(x.flip(-3)))
+
+
+@multi_head.slip(FORMULA)
+def weights_averaged(query, key, value, n_heads, mask=None):
+    """The weights were averaged over the heads before they met the values: each head mixes its
+    values by its own weights."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, softmax=lambda scores: _softmax(scores).mean(-3, True))
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(FORMULA)
+def weights_of_the_first_head(query, key, value, n_heads, mask=None):
+    """All heads use the weights of head 0: each has its own, from its own features of query and
+    key."""
+
+    def attend(q, k, v, mask):
+        return _attend(q, k, v, mask, softmax=lambda scores: _softmax(scores)[..., :1, :, :])
+
+    return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
 @multi_head.slip(ROLES)
 def key_and_value_swapped(query, key, value, n_heads, mask=None):
     """Keys and values have changed places: compare queries with keys, mix values."""
@@ -513,10 +547,9 @@ def mask_turned_round(query, key, value, n_heads, mask=None):
 
 @multi_head.slip(MASK)
 def batch_of_the_mask_on_heads(query, key, value, n_heads, mask=None):
-    """The mask's batch landed on the heads: head 1 got the mask of sequence 1. It needs a
-    dimension of size 1 for the heads, [*batch, 1, q, k]."""
-    parts = [_split(x, n_heads) for x in (query, key, value)]
-    return _merge(_attend(*parts, mask))
+    """The mask's batch landed on the heads: give it a head axis, [*batch, 1, q, k]. Without one,
+    a mask [batch, q, k] counts as one table for each head."""
+    return _multi(query, key, value, n_heads, mask, place=lambda m, _: m)
 
 
 @multi_head.slip(MASK)
@@ -657,12 +690,106 @@ class w_o_forgotten(_Layer):
         return mixed
 
 
+@MultiHeadAttention.slip(OUTPUT)
+class w_o_on_the_values(_Layer):
+    """w_o was applied to the values, before the heads: it is applied to the joined heads, after
+    them."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_k(memory), self.w_o(self.w_v(memory))
+
+    def finish(self, mixed, x):
+        return mixed
+
+
+@MultiHeadAttention.slip(OUTPUT)
+class w_v_and_w_o_swapped(_Layer):
+    """w_v and w_o have changed places: w_v makes the values, w_o is applied to the joined
+    heads."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_k(memory), self.w_o(memory)
+
+    def finish(self, mixed, x):
+        return self.w_v(mixed)
+
+
 @MultiHeadAttention.slip(ROLES)
 class w_q_for_all(_Layer):
     """Queries, keys and values are all made by w_q: use w_k for the keys, w_v for the values."""
 
     def project(self, x, memory):
         return self.w_q(x), self.w_q(memory), self.w_q(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class keys_made_by_w_q(_Layer):
+    """The keys are made by w_q, like the queries: w_k is never used."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_q(memory), self.w_v(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class queries_made_by_w_k(_Layer):
+    """The queries are made by w_k, like the keys: w_q is never used."""
+
+    def project(self, x, memory):
+        return self.w_k(x), self.w_k(memory), self.w_v(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class values_made_by_w_q(_Layer):
+    """The values are made by w_q, like the queries: w_v is never used."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_k(memory), self.w_q(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class keys_made_by_w_v(_Layer):
+    """The keys are made by w_v, like the values: w_k is never used."""
+
+    def project(self, x, memory):
+        return self.w_q(x), self.w_v(memory), self.w_v(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class queries_made_by_w_v(_Layer):
+    """The queries are made by w_v, like the values: w_q is never used."""
+
+    def project(self, x, memory):
+        return self.w_v(x), self.w_k(memory), self.w_v(memory)
+
+
+@MultiHeadAttention.slip(ROLES)
+class w_q_and_w_k_are_one(_Layer):
+    """w_q and w_k are one and the same nn.Linear under two names, so one loads over the other:
+    make a new nn.Linear for each."""
+
+    def make(self, d_model, bias):
+        super().make(d_model, bias)
+        self.w_k = self.w_q
+
+
+@MultiHeadAttention.slip(ROLES)
+class w_q_and_w_v_are_one(_Layer):
+    """w_q and w_v are one and the same nn.Linear under two names, so one loads over the other:
+    make a new nn.Linear for each."""
+
+    def make(self, d_model, bias):
+        super().make(d_model, bias)
+        self.w_v = self.w_q
+
+
+@MultiHeadAttention.slip(ROLES)
+class w_k_and_w_v_are_one(_Layer):
+    """w_k and w_v are one and the same nn.Linear under two names, so one loads over the other:
+    make a new nn.Linear for each."""
+
+    def make(self, d_model, bias):
+        super().make(d_model, bias)
+        self.w_v = self.w_k
 
 
 @MultiHeadAttention.slip(ROLES)
@@ -764,6 +891,31 @@ class n_heads_ignored(_Layer):
 
     def mix(self, query, key, value, mask):
         return _multi(query, key, value, 1, mask)
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class two_heads_written_out(_Layer):
+    """There are always two heads, whatever n_heads says: a number is written out somewhere."""
+
+    def mix(self, query, key, value, mask):
+        return _multi(query, key, value, 2, mask)
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class eight_heads_written_out(_Layer):
+    """There are always eight heads, whatever n_heads says: a number is written out somewhere."""
+
+    def mix(self, query, key, value, mask):
+        return _multi(query, key, value, 8, mask)
+
+
+@MultiHeadAttention.slip(FORMULA)
+class dropout_added(_Layer):
+    """Two calls differ: something random is in it, most likely dropout. Leave it out: here the
+    same tokens always give the same answer."""
+
+    def finish(self, mixed, x):
+        return dropout(self.w_o(mixed), 0.1, self.training)
 
 
 @MultiHeadAttention.slip(SCALE)

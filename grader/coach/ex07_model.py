@@ -1171,6 +1171,18 @@ def one_step_too_few(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 
 @train.slip(TRAINING)
+def nothing_collected(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The list stays empty: append the loss in each step."""
+    return _train(model, ids, targets, steps, lr, lengths)[:0]
+
+
+@train.slip(TRAINING)
+def list_made_anew(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Only the last loss is in the list: make the list before the loop, not inside it."""
+    return _train(model, ids, targets, steps, lr, lengths)[-1:]
+
+
+@train.slip(TRAINING)
 def always_200_steps(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """`steps` is not used: it takes 200 steps whatever was asked for."""
     return _train(model, ids, targets, 200, lr, lengths)
@@ -1499,6 +1511,24 @@ def first_word_alone(model, words, vocabulary):
     """Only the first word was asked about: all words are one sequence, [1, n], not [n, 1]."""
     _ids(words, vocabulary)
     return _best(model, words[:1], vocabulary)
+
+
+@predict.slip(LOOK_UP)
+def words_turned_round(model, words, vocabulary):
+    """The words were taken from the end: a model that sees order is asked something else."""
+    return _best(model, words[::-1], vocabulary)
+
+
+@predict.slip(LOOK_UP)
+def words_sorted(model, words, vocabulary):
+    """The words were sorted before the model was asked: they keep their order."""
+    return _best(model, sorted(words), vocabulary)
+
+
+@predict.slip(LOOK_UP)
+def said_twice_heard_once(model, words, vocabulary):
+    """A word that comes again is lost, as in a set or dict: each counts each time."""
+    return _best(model, list(dict.fromkeys(words)), vocabulary)
 
 
 @predict.slip("the chapter's text, The formula: the table has do like -> like")

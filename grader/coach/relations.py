@@ -32,7 +32,7 @@ def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) ->
             return sentence
     for given in inputs:
         if given.is_floating_point() and near(got, given.detach().to("cpu", torch.float64)):
-            return "Your output is one of the inputs, unchanged."
+            return "Your output equals one of the inputs."
     return _of_places(got, want, within, actual.is_floating_point()) or _of_factor(got, want, near)
 
 

@@ -173,7 +173,7 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
     if outcome.stuck_at is not None:
         return _wrap("Do first", outcome.stuck_at)
     error = outcome.error.cause if isinstance(outcome.error, BrokenFile) else outcome.error
-    known = error_slip(error, bool(outcome.frames)) if error is not None else None
+    known = error_slip(error, [frame.name for frame in outcome.frames]) if error else None
     if known is None or isinstance(error, SyntaxError):
         return []
     outcome.slip = known.name

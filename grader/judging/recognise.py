@@ -27,7 +27,6 @@ from grader.suite.compare import plain
 
 # an answer that no slip has explained in so many checks is wrong in a way of its own
 PATIENCE = 12
-REFUSALS = ("not refused", "refused badly")
 
 
 @dataclass
@@ -60,9 +59,7 @@ class Recogniser:
             return None
         slips = exercise.task.slips
         fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
-        if seen.finding is not None and seen.finding.kind in REFUSALS:
-            # a refusal says nothing of the values: what the answer has passed must count
-            fitting = [s for s in fitting if not self._contradicted(exercise, s)]
+        fitting = [s for s in fitting if not self._contradicted(exercise, s)]
         if len(fitting) > 1:
             fitting = self._most_alike(exercise, check, fitting)
         if len(fitting) != 1:
