@@ -11,7 +11,8 @@ from grader import picture
 from grader.chapters import BrokenFile
 from grader.chapters.answer import Call
 from grader.coach import Slip
-from grader.coach.common import common_slip, error_slip, fill
+from grader.coach.common import common_slip, fill
+from grader.coach.errors import error_slip
 from grader.coach.relations import relation
 from grader.judging.outcome import Outcome, describe, is_time_limit
 from grader.suite.check import Check

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from grader.chapters import Exercise, World
 from grader.coach import Slip
-from grader.coach.common import error_slip
+from grader.coach.errors import error_slip
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.suite import tolerance

@@ -1,0 +1,182 @@
+"""Slips that every function knows: recognised by the error that is raised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ErrorSlip:
+    """A slip told by the error that it raises."""
+
+    name: str
+    pattern: re.Pattern[str]
+    says: str
+
+
+def _error(name: str, pattern: str, says: str) -> ErrorSlip:
+    return ErrorSlip(name, re.compile(pattern, re.IGNORECASE), says)
+
+
+OTHER_SIGNATURE = "other_signature"
+ERRORS = (
+    _error(
+        "mixed_devices",
+        r"on the same device|found at least two devices|indices should be either on|"
+        r"cannot copy out of meta|doesn't match the device|device type",
+        "Two tensors on two devices: something was made without `device=`, so it is on the CPU "
+        "while the inputs are elsewhere. Give it the device of an input.",
+    ),
+    _error(
+        "numpy_of_a_gradient",
+        r"can't call numpy\(\)|unsupported ScalarType|convert cuda|device type tensor to numpy",
+        "`.numpy()` works only on the CPU and outside the graph: stay in torch.",
+    ),
+    _error(
+        "view_of_scattered_memory",
+        r"view size is not compatible|use \.reshape",
+        "`view` needs memory in order, and after a transpose it is not: use `reshape`.",
+    ),
+    _error(
+        "in_place_on_a_leaf",
+        r"leaf variable that requires grad|a view of a leaf",
+        "An input that collects gradients was changed in place: work on a new tensor.",
+    ),
+    _error(
+        "in_place_breaks_the_gradient",
+        r"modified by an inplace operation",
+        "A tensor that the backward pass needs was changed in place after it was used: make a new "
+        "one instead of `+=`, `[...] =` or a method that ends in _.",
+    ),
+    _error(
+        "mixed_dtypes",
+        r"same dtype|expected scalar type|dtypes? .*(differ|match)|but got .*(half|float|double|"
+        r"bfloat16|long)|must match .*dtype|expected .* dtype|not implemented for",
+        "Two dtypes met: a constant or a parameter does not have the input's dtype. Build it with "
+        "`dtype=` of the input.",
+    ),
+    _error(
+        "einsum_counts_dimensions",
+        r"subscripts in the equation|einsum\(\)",
+        "The einsum does not fit the dimensions: count its letters, and let `...` stand for any "
+        "number of batch dimensions.",
+    ),
+    _error(
+        "one_batch_dimension_only",
+        r"batch1 must|batch2 must|must be a 3D tensor|self must be a matrix|mat2 must be a matrix",
+        "torch.bmm takes just one batch dimension and torch.mm none: torch.matmul, or @, takes any "
+        "number.",
+    ),
+    _error(
+        "nothing_to_put_together",
+        r"non-empty TensorList|non-empty list|need at least one",
+        "With a size of 0 there is nothing to stack or cat: make room for an empty answer.",
+    ),
+    _error(
+        "sizes_do_not_fit",
+        r"shapes cannot be multiplied|size of tensor a|must match the (size|existing)|"
+        r"expected size for first two dimensions|subscript|invalid for input of size|"
+        r"shape .* is invalid|not broadcastable|inconsistent tensor size|expanded size|"
+        r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2|vec",
+        "The sizes do not fit together: write the shape of each factor beside its line; a "
+        "transpose or a dimension is likely wrong.",
+    ),
+    _error(
+        "dimension_out_of_range",
+        r"dimension out of range|dimension specified as|only tensors up to|too many indices",
+        "A dimension was counted that is not there: count from the end (-1, -2), so that any "
+        "number of batch dimensions may stand in front.",
+    ),
+    _error(
+        "not_on_the_graph",
+        r"does not require grad|element 0 of tensors",
+        "There is no graph to go back through: `.detach()`, `.data`, torch.no_grad or a new tensor "
+        "cut it.",
+    ),
+    _error(
+        "nothing_returned_inside",
+        r"'NoneType'|NoneType object",
+        "A None was used as a value: a function that this one calls, or an optional argument, gave "
+        "nothing.",
+    ),
+    _error(
+        "truth_of_a_tensor",
+        r"truth value|bool value of tensor|ambiguous",
+        "`if`, `and` or `or` on a whole tensor has no answer: use torch.where, &, | or .all().",
+    ),
+    _error(
+        "cannot_read_one_number",
+        r"converted to (Python )?scalar|only one element tensors",
+        "`.item()`, `float()` or `int()` met a tensor of more than one element.",
+    ),
+    _error(
+        "endless_recursion",
+        r"maximum recursion depth",
+        "The function calls itself for ever.",
+    ),
+    _error(
+        OTHER_SIGNATURE,
+        r"positional argument|unexpected keyword|required (positional|keyword)|missing \d+",
+        "The function takes other arguments than the contract says: keep the signature of the "
+        "stub.",
+    ),
+    _error(
+        "wrong_arguments_inside",
+        r"positional argument|unexpected keyword|required (positional|keyword)|missing \d+",
+        "A call on that line passes other arguments than the function takes.",
+    ),
+    _error(
+        "assertion",
+        r"^AssertionError",
+        "An `assert` of yours does not hold for sizes that fit.",
+    ),
+    _error(
+        "unknown_name",
+        r"name '.*' is not defined|cannot access local variable|referenced before assignment",
+        "A name is used that nothing has defined: a typo, or an import is missing at the top.",
+    ),
+    _error(
+        "unknown_attribute",
+        r"has no attribute",
+        "There is no such method or attribute: look at its spelling and at what it is called on.",
+    ),
+    _error(
+        "leaves_the_program",
+        r"^SystemExit",
+        "sys.exit, exit() or quit() has no place in a function: return the answer instead.",
+    ),
+)
+
+
+# torch's own ValueErrors; the others are the student's
+OF_TORCH = re.compile(r"only one element tensors|converted to Python scalar|converted to scalar")
+REFUSED = ErrorSlip(
+    "refuses_what_fits",
+    re.compile("^ValueError"),
+    "You refuse sizes that do fit: look at which dimensions the condition before the `raise` "
+    "compares, and whether a transpose is missing.",
+)
+HANDED_ON = ErrorSlip(
+    "hands_on_a_misfit",
+    re.compile("^ValueError"),
+    "A function that this one calls refuses what it is handed: look at the shapes in that call; a "
+    "transpose is missing or too many, or a dimension is.",
+)
+
+
+def error_slip(error: BaseException, functions: Sequence[str] = ("?",)) -> ErrorSlip | None:
+    """Return the slip that an error shows, by its text.
+
+    Args:
+        error: what was raised.
+        functions: those of the answer that it went through; none if the call itself failed.
+    """
+    inside = bool(functions)
+    if isinstance(error, ValueError) and inside and not OF_TORCH.search(str(error)):
+        public = {name for name in functions if not name.startswith("_")}
+        return HANDED_ON if len(public) > 1 else REFUSED
+    said = f"{type(error).__name__}: {error}"
+    fitting = [slip for slip in ERRORS if slip.pattern.search(said)]
+    return next((s for s in fitting if not (inside and s.name == OTHER_SIGNATURE)), None)

@@ -1,0 +1,137 @@
+"""Errors as PyTorch words them are told apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from grader.coach.errors import error_slip
+
+
+def view():
+    return torch.ones(2, 3).T.view(6)
+
+
+def leaf():
+    torch.ones(2, requires_grad=True).mul_(2)
+
+
+def graph():
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    y += 1
+    y.sum().backward()
+
+
+def dtypes():
+    return torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64)
+
+
+def shapes():
+    return torch.ones(2, 3) @ torch.ones(2, 3)
+
+
+def broadcast():
+    return torch.ones(2, 3) + torch.ones(2, 4)
+
+
+def dimension():
+    return torch.ones(2).transpose(0, 1)
+
+
+def detached():
+    torch.ones(2).sum().backward()
+
+
+def none():
+    return torch.ones(2) + None
+
+
+def truth():
+    return 1 if torch.ones(2) > 0 else 2
+
+
+def scalar():
+    return float(torch.ones(2))
+
+
+def numpy_of_a_gradient():
+    return torch.ones(2, requires_grad=True).numpy()
+
+
+def numpy_mixed():
+    return np.exp(torch.ones(2, requires_grad=True))
+
+
+def recursion():
+    return recursion()
+
+
+def bmm():
+    return torch.bmm(torch.ones(2, 3), torch.ones(3, 2))
+
+
+def einsum():
+    return torch.einsum("bij,bjk->bik", torch.ones(2, 3), torch.ones(3, 2))
+
+
+def name():
+    return np_is_not_imported
+
+
+def attribute():
+    return torch.ones(2).soft_max()
+
+
+@pytest.mark.parametrize(
+    ("mistake", "slip"),
+    [
+        (view, "view_of_scattered_memory"),
+        (leaf, "in_place_on_a_leaf"),
+        (graph, "in_place_breaks_the_gradient"),
+        (dtypes, "mixed_dtypes"),
+        (shapes, "sizes_do_not_fit"),
+        (broadcast, "sizes_do_not_fit"),
+        (dimension, "dimension_out_of_range"),
+        (detached, "not_on_the_graph"),
+        (none, "nothing_returned_inside"),
+        (truth, "truth_of_a_tensor"),
+        (scalar, "cannot_read_one_number"),
+        (numpy_of_a_gradient, "numpy_of_a_gradient"),
+        (numpy_mixed, "numpy_of_a_gradient"),
+        (recursion, "endless_recursion"),
+        (bmm, "one_batch_dimension_only"),
+        (einsum, "einsum_counts_dimensions"),
+        (name, "unknown_name"),
+        (attribute, "unknown_attribute"),
+    ],
+)
+def test_errors_of_pytorch(mistake, slip):
+    with pytest.raises(Exception) as raised:  # noqa: PT011
+        mistake()
+    found = error_slip(raised.value, ["mistake"])
+    assert found is not None
+    assert found.name == slip
+
+
+def test_cuda_words_for_mixed_devices():
+    said = (
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 "
+        "and cpu!"
+    )
+    found = error_slip(RuntimeError(said), ["softmax"])
+    assert found is not None
+    assert found.name == "mixed_devices"
+
+
+def test_a_call_that_fails_is_another_signature():
+    error = TypeError("softmax() takes 1 positional argument but 2 were given")
+    assert error_slip(error, []).name == "other_signature"
+    assert error_slip(error, ["attention_weights"]).name == "wrong_arguments_inside"
+
+
+def test_a_refusal_of_what_fits():
+    assert error_slip(ValueError("sizes 2, 3"), ["softmax"]).name == "refuses_what_fits"
+    handed_on = error_slip(ValueError("sizes 2, 3"), ["attention", "mix_values", "_require"])
+    assert handed_on.name == "hands_on_a_misfit"
