@@ -155,10 +155,14 @@ CROSS = cross_case("", two_sequences)
 MEMORY_MASKED = cross_case("masked", memory_masked)
 NOTHING_REAL = cross_case("nothing_real", nothing_real)
 FULL = [COMBINATION, MIX, MASKED, CAUSAL, MEMORY_MASKED]
+MASK_OF_KEYS = Case(
+    "attention", lambda draw: (*qkv(draw, 2), draw.mask(2, 1, 7)), attend64, "mask_of_keys"
+)
+# n taken from the wrong place is 1 here, and such a mask closes nothing: told by value
+BATCH_OF_ONE = self_case("batch_of_one_causal", 1, causal=True)
 ATTENTION_BATCHES = [
     Case("attention", lambda draw: qkv(draw, 2), attend64, "batch"),
     Case("attention", lambda draw: (*qkv(draw, 2), draw.mask(2, 5, 7)), attend64, "batch_masked"),
-    Case("attention", lambda draw: (*qkv(draw, 2), draw.mask(2, 1, 7)), attend64, "mask_of_keys"),
     Case("attention", lambda draw: qkv(draw, 2, 3), attend64, "two_batches"),
     Case(
         "attention",
@@ -169,8 +173,6 @@ ATTENTION_BATCHES = [
 ]
 SELF_BATCHES = [
     self_case("batch", 2),
-    # n taken from the wrong place is 1 here, and such a mask closes nothing: told by value
-    self_case("batch_of_one_causal", 1, causal=True),
     self_case("batch_causal", 2, causal=True),
     self_case("two_batches", 2, 3),
     self_case("two_batches_causal", 2, 3, causal=True),
@@ -215,6 +217,8 @@ def test_values(answer, draw, case):
         of_shapes("mix_values", "batch", (2, 5, 7), (2, 7, 3)),
         of_shapes("mix_values", "two_batches", (2, 3, 5, 7), (2, 3, 7, 2)),
         *ATTENTION_BATCHES,
+        MASK_OF_KEYS,
+        BATCH_OF_ONE,
         *SELF_BATCHES,
         *CROSS_BATCHES,
     ]

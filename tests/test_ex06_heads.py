@@ -184,13 +184,6 @@ BATCHES = [
     Case("multi_head", lambda draw: projected_batch(draw, 2, 5), multi_head64, "two_batches"),
 ]
 MASKS = [
-    # first, because it tells a mask without a dimension for the heads from one repeated wrongly
-    Case(
-        "multi_head",
-        lambda draw: (*projected_batch(draw, 2, 2), draw.mask(2, 1, 5, 7)),
-        multi_head64,
-        "outer_batch_1_q_k",
-    ),
     *(
         Case("multi_head", with_square_mask(shape), multi_head64, f"{shape}-all_sizes_3")
         for shape in ("batch_q_k", "batch_1_k", "q_k", "k")
@@ -583,8 +576,9 @@ def try_out(answer, draw: Draw, use: Use, change=lambda tokens: tokens):
         same(got, want, like=x, label=use.said)
     except Finding as found:
         if found.kind == "value":
+            again = call(layer, *kept)
             holds(
-                torch.equal(call(layer, *kept).nan_to_num(), got.nan_to_num()), use.said,
+                torch.allclose(again, got, 1e-3, 1e-3, equal_nan=True), use.said,
                 "two calls with the same inputs differ: something random is in it",
             )  # fmt: skip
         raise
@@ -622,18 +616,23 @@ MORE_USES = [
 
 def plain_calls(draw: Draw):
     """Inputs of every kind: 2 to 4 dimensions, the memory x itself or another, and masks."""
-    for batch in ((), (2,), (2, 3)):
+    for batch in ((2,), (), (2, 3)):
         x, other = draw(*batch, 5, 6), draw(*batch, 7, 6)
-        for memory in (None, x, other):
+        yield x, x, None
+        for memory in (None, other):
             yield x, memory, None
-            yield x, memory, draw.mask(5, 7 if memory is other else 5)
+            yield x, memory, draw.mask(5, 5 if memory is None else 7)
 
 
-def modes(masked: bool):
-    """Training and not, with gradients and without: all four where there is no mask."""
-    yield from ((True, True), (False, False))
-    if not masked:
-        yield from ((True, False), (False, True))
+# training or not, with gradients or without
+MODES = [(True, True), (False, False), (True, False), (False, True)]
+
+
+def modes_for(turn: int, x, mask):
+    """In which modes to call: for a batch of tokens all or two of them, else one in turn."""
+    if x.dim() == 3:
+        return MODES[: 4 if mask is None else 2]
+    return [MODES[turn % 4]]
 
 
 # first, so that a ready-made attention is not told of something else; what goes wrong in its calls
@@ -644,10 +643,10 @@ def test_module_is_your_own(answer, draw):
     make = answer.MultiHeadAttention
     with answer.noticing("attention") as seen, stopping_at_nothing():
         layer = make(6, 3).to(draw.device, draw.dtype)
-        parts = {type(part) for part in layer.modules()}
-        seen += ["nn.MultiheadAttention"] * (nn.MultiheadAttention in parts)
-        for x, memory, mask in plain_calls(draw):
-            for training, wanting in modes(mask is not None):
+        if any(isinstance(part, nn.MultiheadAttention) for part in layer.modules()):
+            seen.append("nn.MultiheadAttention")
+        for turn, (x, memory, mask) in enumerate(plain_calls(draw)):
+            for training, wanting in modes_for(turn, x, mask):
                 with torch.set_grad_enabled(wanting), stopping_at_nothing():
                     call(layer.train(training), x, memory, mask)
             if seen:
@@ -663,7 +662,7 @@ def stopping_at_nothing():
         yield
     except NotImplementedError:
         raise
-    except Exception:  # noqa: S110
+    except Exception:
         pass
 
 

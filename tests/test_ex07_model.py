@@ -779,7 +779,10 @@ def test_train_lr(answer, draw):
     start = state_of(probe)
     losses = answer.train(probe, ids, targets, steps=3, lr=0.0)
     floats(losses, 3)
-    moved = any(not torch.equal(now, start[name]) for name, now in state_of(probe).items())
+    # torch's Rprop takes steps of 1e-6 even then
+    moved = any(
+        not torch.allclose(now, start[name], atol=1e-4) for name, now in state_of(probe).items()
+    )
     holds(not moved, "the weights", "they moved although lr is 0")
     want = loss64(start, ids, targets).expand(3)
     same(draw.tensor(losses), want, like=draw.tensor(0.0), label="the list of losses at lr=0")
@@ -892,22 +895,26 @@ def test_train_refuses_misfits(answer, draw):
         )  # fmt: skip
 
 
-@check("train")
+@check("train", telling=False)
 def test_train_learns_the_table(answer, draw):
     """End to end: your model learns the four pairs of the chapter, an exclusive-or."""
     probe, few, answers = lesson(draw)
     floats(answer.train(probe, few, answers, steps=0), 0)
-    model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
     ids = draw.tensor([[IDS[word] for word in words] for words, _ in PAIRS], torch.int64)
     targets = draw.tensor([IDS[word] for _, word in PAIRS], torch.int64)
-    taken, right = learned(answer, model, ids, targets, 50)
+    # an unlucky start is nobody's mistake: a second model begins anew
+    for most in (600, 400):
+        model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
+        taken, right = learned(answer, model, ids, targets, 50, most)
+        if right == 4:
+            break
     holds(right == 4, "the four pairs", f"after {taken} steps only {right} of 4 are right", right)
 
 
-def learned(answer, model, ids, targets, steps: int):
+def learned(answer, model, ids, targets, steps: int, most: int):
     """Train in rounds until all is right; slow and sure optimisers need up to 600 steps."""
     taken, right, start = 0, 0, state_of(model)
-    while taken < 1200 and right < len(ids):
+    while taken < most and right < len(ids):
         losses = answer.train(model, ids, targets, steps=steps)
         floats(losses, steps)
         taken += steps
@@ -1065,12 +1072,12 @@ def test_predict_refuses_unknown(answer, draw):
     )  # fmt: skip
 
 
-@check("predict")
+@check("predict", telling=False)
 def test_predict_not_like(answer, draw):
     """End to end, document 004: your trained model says "hate" after "not like"."""
     predicts(answer, by_hand(draw), "not like", "hate", IDS)
     model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
     ids, targets = draw.tensor([[0, 2], [1, 2]], torch.int64), draw.tensor([3, 2], torch.int64)
-    learned(answer, model, ids, targets, 10)
+    learned(answer, model, ids, targets, 10, 600)
     predicts(answer, model, "not like", "hate", IDS)
     predicts(answer, model, "do like", "like", IDS)

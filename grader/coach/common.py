@@ -133,6 +133,11 @@ COMMON = (
         "caller still needs it; work on a new tensor.",
     ),
     Common(
+        "calls_ready_made",
+        _kind("forbidden"),
+        "This is what the chapter asks you to build: write it from the parts under *May be used*.",
+    ),
+    Common(
         "unknown_word_not_refused",
         lambda found: found.kind == "not refused" and found.expected == "KeyError",
         "A word that the vocabulary does not have went through in silence: raise KeyError.",

@@ -548,7 +548,8 @@ def mask_turned_round(query, key, value, n_heads, mask=None):
 @multi_head.slip(MASK)
 def batch_of_the_mask_on_heads(query, key, value, n_heads, mask=None):
     """The mask's batch landed on the heads: give it a head axis, [*batch, 1, q, k]. Without one,
-    a mask [batch, q, k] counts as one table for each head."""
+    head 1 gets the mask of sequence 1, and so it does if the mask is repeated in the order 0 1 2
+    0 1 2."""
     return _multi(query, key, value, n_heads, mask, place=lambda m, _: m)
 
 
@@ -565,18 +566,6 @@ def mask_of_keys_fails(query, key, value, n_heads, mask=None):
     """A mask of the keys alone, [k], has no place for unsqueeze(-3) or [..., None, :, :]: expand
     it to [*batch, q, k] first."""
     return _multi(query, key, value, n_heads, mask, place=lambda m, _: m.unsqueeze(-3))
-
-
-@multi_head.slip(MASK)
-def mask_repeated_out_of_step(query, key, value, n_heads, mask=None):
-    """The mask was repeated in another order than the heads: `repeat` counts 0 1 0 1, heads folded
-    into the batch count 0 0 1 1. Give it a dimension of size 1 instead, [*batch, 1, q, k]."""
-
-    def place(mask, shape):
-        tables = mask.expand(shape).reshape(-1, *shape[-2:]).repeat(n_heads, 1, 1)
-        return tables.reshape(*shape[:-2], n_heads, *shape[-2:])
-
-    return _multi(query, key, value, n_heads, mask, place=place)
 
 
 @multi_head.slip(MASK)
@@ -893,7 +882,7 @@ class n_heads_ignored(_Layer):
         return _multi(query, key, value, 1, mask)
 
 
-@MultiHeadAttention.slip(SUBMODULES)
+@MultiHeadAttention.slip("the docstring of MultiHeadAttention: n_heads")
 class two_heads_written_out(_Layer):
     """There are always two heads, whatever n_heads says: a number is written out somewhere."""
 
@@ -901,7 +890,7 @@ class two_heads_written_out(_Layer):
         return _multi(query, key, value, 2, mask)
 
 
-@MultiHeadAttention.slip(SUBMODULES)
+@MultiHeadAttention.slip("the docstring of MultiHeadAttention: n_heads")
 class eight_heads_written_out(_Layer):
     """There are always eight heads, whatever n_heads says: a number is written out somewhere."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,20 @@ class Setting:
         return Draw(self.seed, f"{check.stem}/{check.name}", self.device)
 
 
+@contextlib.contextmanager
+def _torch_as_it_was() -> Iterator[None]:
+    """Give torch's global switches back, so that one check's answer does not spoil the next."""
+    dtype, gradients = torch.get_default_dtype(), torch.is_grad_enabled()
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(gradients)
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
+
+
 def run(
     check: Check,
     world: World,
@@ -40,7 +55,7 @@ def run(
     answer = Answer(world, check.stem, replaced)
     error: BaseException | None = None
     try:
-        with torch.random.fork_rng(devices=[]), world.active():
+        with _torch_as_it_was(), torch.random.fork_rng(devices=[]), world.active():
             check.run(answer, setting.draw(check))
     except KeyboardInterrupt:
         raise
