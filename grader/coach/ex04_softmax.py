@@ -169,14 +169,17 @@ def softmax_twice(scores, dim=-1):
 @softmax.slip(LARGEST_SCORE)
 def smallest_taken_off(scores, dim=-1):
     """You took off the smallest score: exp of what is left still overflows, take the largest."""
-    low = scores.amin(dim, keepdim=True) if scores.numel() else 0
-    return _share(torch.exp(scores - low), dim)
+    low = -_peak(-scores.masked_fill(scores == -torch.inf, torch.inf), dim)
+    return _share(torch.exp(scores - low.masked_fill(low == torch.inf, 0)), dim)
 
 
 @softmax.slip(LARGEST_SCORE)
 def mean_taken_off(scores, dim=-1):
     """You took off the mean: a score far above it still overflows, take off the largest."""
-    return _share(torch.exp(scores - scores.mean(dim, keepdim=True)), dim)
+    closed = scores == -torch.inf
+    count = (~closed).sum(dim, keepdim=True).clamp_min(1)
+    mean = scores.masked_fill(closed, 0).sum(dim, keepdim=True) / count
+    return _share(torch.exp(scores - mean), dim)
 
 
 @softmax.slip(LARGEST_SCORE)

@@ -80,16 +80,13 @@ def _of_factor(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
 
 
 def _known(factor: float) -> str:
-    for size in range(2, 65):
-        for value, text in (
-            (size**0.5, f"sqrt({size})"),
-            (size**-0.5, f"1 / sqrt({size})"),
-            (float(size), ""),
-            (1 / size, f"1 / {size}"),
-        ):
-            if text and abs(factor / value - 1) < 1e-4:
-                return f", that is {text}"
-    return ""
+    sizes = range(1, 17)
+    forms = [(a**0.5, f"sqrt({a})") for a in range(2, 65)]
+    forms += [(a**-0.5, f"1 / sqrt({a})") for a in range(2, 65)]
+    forms += [(1.0 / a, f"1 / {a}") for a in range(2, 65)]
+    forms += [((a / b) ** 0.5, f"sqrt({a} / {b})") for a in sizes for b in sizes]
+    near = (text for value, text in forms if abs(factor / value - 1) < 1e-4)
+    return next((f", that is {text}" for text in near), "") if factor != round(factor) else ""
 
 
 def _of_places(
