@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -76,8 +77,9 @@ class Judge:
         slip: Slip | None = None
         if outcome.verdict in ("failed", "error") and outcome.stuck_at is None:
             exercise = self.catalogue.exercise(check.full_exercise)
-            # what runs here again may print, and has printed already
-            with contextlib.redirect_stdout(io.StringIO()):
+            # what runs here again may print or warn, and has done so already
+            with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 if not self.replaced:
                     outcome.blame = self.blame.culprits(check, exercise)
                 if not outcome.blame and check.telling:
