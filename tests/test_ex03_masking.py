@@ -69,6 +69,13 @@ def test_causal_mask_device(answer, draw):
     )  # fmt: skip
 
 
+@check("causal_mask", core=True)
+def test_causal_mask_obeys_its_device(answer, draw):
+    """Catches a mask that is made on the CPU whatever `device` says, seen without a GPU too."""
+    laws.obeys_device(answer, "causal_mask", 5)
+    same(answer.causal_mask(5, draw.device), causal_by_hand(5, draw.device))
+
+
 # padding_mask and decoder_mask
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from grader.chapters.world import World
 from grader.suite.compare import Unanswerable
+from grader.suite.pretended import pretending
 from grader.suite.ready_made import noticing
 
 
@@ -56,6 +57,12 @@ class Answer:
         """Collect the ready-made calls, "softmax" or "attention", made by what is called inside."""
         with noticing(family) as seen:
             yield seen
+
+    @contextlib.contextmanager
+    def pretending(self) -> Iterator[list[str]]:
+        """Collect the calls that make something on the pretended device ELSEWHERE."""
+        with pretending() as asked:
+            yield asked
 
     def last_call(self, name: str) -> Call | None:
         """Return the last call of an exercise, for the message."""

@@ -51,6 +51,12 @@ def looks_ahead(n, device=None):
     return _keys(n, device) >= _queries(n, device)
 
 
+@causal_mask.slip("the docstring: device")
+def device_ignored(n, device=None):
+    """`device` is not used, so the mask is made on the CPU: hand it on to torch.arange or ones."""
+    return _causal(n, None)
+
+
 @causal_mask.slip(BOOLEAN)
 def turned_round(n, device=None):
     """True and False are swapped: True means "may attend", you marked what to keep out."""

@@ -16,6 +16,7 @@ LOOK_UP = 'document 004, "Word embedding to sequence matrix"'
 UNKNOWN = "the docstring of encode_words: a word that it lacks is an error, not an id"
 AVERAGE = 'document 004, "Input neural network": the average of the embeddings, Z1'
 PADDING = "the chapter's text, Shapes: the padding must stay out twice"
+ANY_ID = "the chapter's text, Shapes: any id of the vocabulary may stand in the padding"
 FORMULA = "the chapter's text, The formula: X, H, Z1, logits"
 LOOSE = "the chapter's text, Where the documents are loose"
 SUBMODULES = "the docstring of NextWordModel: the submodules"
@@ -216,6 +217,13 @@ def one_feature_too_few(n, d_model, device=None):
 def last_feature_left_at_zero(n, d_model, device=None):
     """For an odd d_model your last feature stays 0: it is a sine like every even feature."""
     return F.pad(_waves(_angles(n, d_model, device), d_model // 2 * 2), (0, d_model % 2))
+
+
+@positional_encoding.slip("the docstring of positional_encoding: 10000^(2i / d_model)")
+def odd_width_made_even(n, d_model, device=None):
+    """For an odd d_model you divide by d_model + 1: make room for a pair, but divide by d_model."""
+    width = d_model + d_model % 2
+    return _waves(_angles(n, d_model, device, lambda even: even / width), d_model)
 
 
 encode_words = Task(
@@ -526,6 +534,98 @@ def largest_instead(x, lengths=None):
     return _kept(x, _checked(x, lengths), -torch.inf).amax(1)
 
 
+@mean_pool.slip(PADDING)
+def padding_subtracted(x, lengths=None):
+    """The padding was added and then subtracted: where it is large, rounding eats the words."""
+    lengths = _checked(x, lengths)
+    padding = x.masked_fill(_real(x, lengths)[:, :, None], 0)
+    return (x.sum(1) - padding.sum(1)) / lengths[:, None]
+
+
+@mean_pool.slip(PADDING)
+def over_the_features_with_lengths(x, lengths=None):
+    """With lengths you average over the features, dim 2: the tokens are dim 1, as without."""
+    if lengths is None:
+        return x.mean(1)
+    return _kept(x, _checked(x, lengths)).mean(2)
+
+
+@mean_pool.slip(PADDING)
+def features_added_up_with_lengths(x, lengths=None):
+    """With lengths you add up the features, dim 2: the tokens are dim 1, then divide."""
+    if lengths is None:
+        return x.mean(1)
+    return _kept(x, _checked(x, lengths)).sum(2) / lengths[:, None]
+
+
+@mean_pool.slip(PADDING)
+def batch_added_up_with_lengths(x, lengths=None):
+    """With lengths you add up the sequences, dim 0: the tokens are dim 1."""
+    if lengths is None:
+        return x.mean(1)
+    return _kept(x, _checked(x, lengths)).sum(0) / lengths.sum()
+
+
+@mean_pool.slip(AVERAGE)
+def largest_of_the_real_ones(x, lengths=None):
+    """With lengths you take the largest value, max pooling: it is a mean there, too."""
+    if lengths is None:
+        return x.mean(1)
+    return _kept(x, _checked(x, lengths), -torch.inf).amax(1)
+
+
+@mean_pool.slip(AVERAGE)
+def largest_with_padding_at_zero(x, lengths=None):
+    """This is the largest value, and the padding, set to 0, takes part: the mean is asked for."""
+    if lengths is None:
+        return x.mean(1)
+    return _kept(x, _checked(x, lengths)).amax(1)
+
+
+@mean_pool.slip(AVERAGE)
+def largest_without_lengths(x, lengths=None):
+    """Without lengths you take the largest value, max pooling: it is a mean there, too."""
+    return x.amax(1) if lengths is None else _mean(x, lengths)
+
+
+@mean_pool.slip(AVERAGE)
+def largest_padding_and_all(x, lengths=None):
+    """This is the largest value of each feature, padding and all: the mean is asked for."""
+    _checked(x, lengths)
+    return x.amax(1)
+
+
+@mean_pool.slip("the docstring of mean_pool: Returns")
+def token_dimension_kept_with_lengths(x, lengths=None):
+    """With lengths the tokens' dimension is still there, with size 1: leave out keepdim."""
+    return x.mean(1) if lengths is None else _mean(x, lengths)[:, None]
+
+
+@mean_pool.slip("the docstring of mean_pool: Returns")
+def token_dimension_kept_in_the_sum(x, lengths=None):
+    """The sum kept its dim 1 (keepdim), and divided by [batch, 1] it grows: leave keepdim out."""
+    if lengths is None:
+        return x.mean(1)
+    return _kept(x, _checked(x, lengths)).sum(1, keepdim=True) / lengths[:, None]
+
+
+@mean_pool.slip("the chapter's text, Shapes: one length for each sequence")
+def lengths_as_a_row(x, lengths=None):
+    """`lengths` divides along the features: make it a column, lengths[:, None], for the batch."""
+    if lengths is None:
+        return x.mean(1)
+    return _kept(x, _checked(x, lengths)).sum(1) / lengths
+
+
+@mean_pool.slip("the chapter's text, Shapes: one length for each sequence")
+def mask_without_features(x, lengths=None):
+    """The mask [batch, n] lines up with [n, d]: give it a last dimension, [batch, n, 1]."""
+    if lengths is None:
+        return x.mean(1)
+    lengths = _checked(x, lengths)
+    return (x * _real(x, lengths)).sum(1) / lengths[:, None]
+
+
 @mean_pool.slip(AVERAGE)
 def last_token_instead(x, lengths=None):
     """This is each sequence's last token: the mean of all its tokens is asked for."""
@@ -585,7 +685,7 @@ class _Attention(nn.Module):
         for name in ("w_q", "w_k", "w_v", "w_o"):
             self.add_module(name, nn.Linear(d_model, d_model, bias=bias))
 
-    def forward(self, x, mask=None):
+    def forward(self, x, memory=None, mask=None):
         query, key, value = (self.heads(layer(x)) for layer in (self.w_q, self.w_k, self.w_v))
         scores = query @ key.mT / query.shape[-1] ** 0.5
         if mask is not None:
@@ -630,7 +730,7 @@ class _Model(nn.Module):
         return None if lengths is None else _real(ids, lengths)[:, None, :]
 
     def attend(self, x, mask):
-        return self.attention(x, mask)
+        return self.attention(x, mask=mask)
 
     def pool(self, x, lengths):
         return _mean(x, lengths)
@@ -701,7 +801,7 @@ class positions_after_the_attention(_Model):
         return self.embedding(ids)
 
     def attend(self, x, mask):
-        x = self.attention(x, mask)
+        x = self.attention(x, mask=mask)
         return x + self.waves(x).to(x.dtype) if self.positions else x
 
 
@@ -744,7 +844,7 @@ class input_added_again(_Model):
     """The tokens were added to what the attention gave, a residual connection: not here."""
 
     def attend(self, x, mask):
-        return x + self.attention(x, mask)
+        return x + self.attention(x, mask=mask)
 
 
 @NextWordModel.slip(FORMULA)
@@ -752,7 +852,7 @@ class normalised(_Model):
     """A layer norm stands after the attention: this model has none."""
 
     def attend(self, x, mask):
-        return F.layer_norm(self.attention(x, mask), x.shape[-1:])
+        return F.layer_norm(self.attention(x, mask=mask), x.shape[-1:])
 
 
 @NextWordModel.slip(FORMULA)
@@ -760,7 +860,7 @@ class normalised_with_residual(_Model):
     """Residual and layer norm, as in a whole Transformer block: this model has neither."""
 
     def attend(self, x, mask):
-        return F.layer_norm(x + self.attention(x, mask), x.shape[-1:])
+        return F.layer_norm(x + self.attention(x, mask=mask), x.shape[-1:])
 
 
 @NextWordModel.slip("the chapter's text, The formula: the words, each with its context")
@@ -821,6 +921,124 @@ class padding_made_zero(_Model):
             raise ValueError(f"{tuple(lengths.shape)} lengths for ids {tuple(ids.shape)}")
         x = self.attention(_kept(self.embed(ids), lengths))
         return self.score(self.pool(x, lengths))
+
+
+@NextWordModel.slip("the docstring of MultiHeadAttention: mask broadcasts to [*batch, q, k]")
+class mask_without_queries(_Model):
+    """The padding mask [batch, n] lacks the queries: give it a query axis, [batch, 1, n]."""
+
+    def mask(self, ids, lengths):
+        return None if lengths is None else _real(ids, lengths)
+
+
+@NextWordModel.slip("the docstring of MultiHeadAttention: mask broadcasts to [*batch, q, k]")
+class mask_with_heads(_Model):
+    """The mask has an axis too many: [batch, 1, n] is enough, the heads get theirs inside."""
+
+    def mask(self, ids, lengths):
+        return None if lengths is None else _real(ids, lengths)[:, None, None, :]
+
+
+@NextWordModel.slip("the docstring of MultiHeadAttention: forward(x, memory=None, mask=None)")
+class mask_as_memory(_Model):
+    """The mask is taken for `memory`, the second argument: hand it on by its name, mask=mask."""
+
+    def attend(self, x, mask):
+        if mask is None:
+            return self.attention(x)
+        self.attention(x, mask)
+        raise ValueError("a mask is no memory")
+
+
+class _ById(_Model):
+    """Word 0 is taken for padding."""
+
+    always, pooled = True, True
+
+    def applies(self, lengths):
+        return self.always or lengths is not None
+
+    def forward(self, ids, lengths=None):
+        self.words = ids != 0
+        return super().forward(ids, lengths)
+
+    def mask(self, ids, lengths):
+        return self.words[:, None, :] if self.applies(lengths) else None
+
+    def pool(self, x, lengths):
+        if not (self.pooled and self.applies(lengths)):
+            return _mean(x, lengths)
+        return _kept_words(x, self.words) / self.words.sum(1)[:, None].clamp_min(1)
+
+
+def _kept_words(x, words):
+    return (x * words[:, :, None]).sum(1)
+
+
+@NextWordModel.slip(ANY_ID)
+class word_zero_left_out(_ById):
+    """Words of id 0 are left out as if they were padding: `lengths` says what is padding."""
+
+
+@NextWordModel.slip(ANY_ID)
+class word_zero_not_attended_to(_ById):
+    """The attention takes id 0 for padding: id 0 is a word, make the mask from `lengths`."""
+
+    pooled = False
+
+
+@NextWordModel.slip(ANY_ID)
+class padding_by_id_zero(_ById):
+    """With lengths you take id 0 for padding, in the mask and in the mean: use `lengths`."""
+
+    always = False
+
+
+@NextWordModel.slip(ANY_ID)
+class mask_by_id_zero(_ById):
+    """Your mask takes id 0 for padding, whatever `lengths` says: make it from `lengths`."""
+
+    always = pooled = False
+
+
+@NextWordModel.slip(ANY_ID)
+class mean_by_id_zero(_ById):
+    """Your mean takes id 0 for padding, whatever `lengths` says: hand `lengths` to mean_pool."""
+
+    always = False
+
+    def mask(self, ids, lengths):
+        return None if lengths is None else _real(ids, lengths)[:, None, :]
+
+
+@NextWordModel.slip(ANY_ID)
+class lengths_counted_from_ids(_Model):
+    """You count the ids that are not 0 to get lengths: id 0 is a word; without lengths all are."""
+
+    def forward(self, ids, lengths=None):
+        counted = (ids != 0).sum(1).clamp_min(1) if lengths is None else lengths
+        return super().forward(ids, counted)
+
+
+@NextWordModel.slip(ANY_ID)
+class lengths_always_counted_from_ids(_Model):
+    """`lengths` is replaced by a count of the ids that are not 0, and id 0 is a word: use it."""
+
+    def forward(self, ids, lengths=None):
+        if lengths is not None and lengths.shape != ids.shape[:1]:
+            raise ValueError(f"{tuple(lengths.shape)} lengths for ids {tuple(ids.shape)}")
+        return super().forward(ids, (ids != 0).sum(1).clamp_min(1))
+
+
+@NextWordModel.slip("the docstring of positional_encoding: Args, n")
+class positions_of_fixed_number(_Model):
+    """Your positions end: the table has a fixed number of rows, make it for ids.shape[1] of them.
+
+    Call positional_encoding in forward, where n is known.
+    """
+
+    def waves(self, x):
+        return _encoding(10, x.shape[2], x.device)[: x.shape[1]]
 
 
 @NextWordModel.slip("README, the rules: True means may attend")
@@ -1044,7 +1262,7 @@ class head_in_several_layers(_Model):
         self.head = nn.Sequential(nn.Linear(d_model, d_model), nn.ReLU(), self.head)
 
 
-@NextWordModel.slip("the chapter's text, Shapes: any id of the vocabulary may stand in the padding")
+@NextWordModel.slip(ANY_ID)
 class word_zero_as_padding(_Model):
     """Word 0 never learns: padding_idx=0 stops its gradient, but lengths say what is padding."""
 
@@ -1177,6 +1395,12 @@ def nothing_collected(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 
 @train.slip(TRAINING)
+def returns_inside_the_loop(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The `return` stands inside the loop and ends it after one step: indent it less."""
+    return _train(model, ids, targets, 1, lr, lengths) if steps else None
+
+
+@train.slip(TRAINING)
 def list_made_anew(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Only the last loss is in the list: make the list before the loop, not inside it."""
     return _train(model, ids, targets, steps, lr, lengths)[-1:]
@@ -1306,9 +1530,34 @@ def one_sequence_at_a_time(model, ids, targets, steps=200, lr=0.05, lengths=None
 
 
 @train.slip(TRAINING)
-def model_does_not_move(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """No weight moves: is `optimizer.step()` there, and `backward()`, with zero_grad before it?"""
+def no_backward(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """No gradient is computed, so no weight moves: `loss.backward()` is missing, or the step."""
     return [_loss(model, ids, targets, lengths).item() for _ in range(steps)]
+
+
+@train.slip(TRAINING)
+def model_does_not_move(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The gradients come, but no weight moves.
+
+    In a loop of your own: `p = p - lr * p.grad` makes a new tensor, and the weight stays; change
+    it in place, `p -= lr * p.grad`, under torch.no_grad(). With an optimiser: `optimizer.step()`
+    is missing, or the gradients are cleared between `backward()` and the step.
+    """
+    losses = []
+    for _ in range(steps):
+        loss = _loss(model, ids, targets, lengths)
+        losses.append(loss.item())
+        torch.autograd.grad(loss, list(model.parameters()))
+    return losses
+
+
+@train.slip(TRAINING)
+def starts_anew(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Your training draws new weights first: go on from those that the model came with."""
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.copy_(torch.rand_like(weight) - 0.5)
+    return _train(model, ids, targets, steps, lr, lengths)
 
 
 @train.slip(TRAINING)
@@ -1338,6 +1587,20 @@ def weights_replaced(model, ids, targets, steps=200, lr=0.05, lengths=None):
 def head_trained_alone(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Only the head learns: the optimiser is given all of model.parameters()."""
     return _train(model, ids, targets, steps, lr, lengths, weights=model.head.parameters())
+
+
+@train.slip(TRAINING)
+def embedding_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The embedding is not trained: give the optimiser all of model.parameters()."""
+    weights = [w for name, w in model.named_parameters() if not name.startswith("embedding")]
+    return _train(model, ids, targets, steps, lr, lengths, weights=weights)
+
+
+@train.slip(TRAINING)
+def head_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The head is not trained: give the optimiser all of model.parameters()."""
+    weights = [w for name, w in model.named_parameters() if not name.startswith("head")]
+    return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 
 @train.slip(TRAINING)
@@ -1497,6 +1760,30 @@ def order_of_the_dict(model, words, vocabulary):
 def argmax_over_the_batch(model, words, vocabulary):
     """argmax ran over the batch, which has one row, so it is always 0: use dim -1."""
     return _word(vocabulary, int(_logits(model, words, vocabulary)[None].argmax(0)[0]))
+
+
+@predict.slip(ARGMAX)
+def argmax_over_the_batch_as_a_tensor(model, words, vocabulary):
+    """argmax ran over the batch, which has one row, so all is 0: use dim -1, then the word."""
+    return _logits(model, words, vocabulary)[None].argmax(0)
+
+
+@predict.slip(ARGMAX)
+def argmax_over_the_batch_as_an_id(model, words, vocabulary):
+    """argmax ran over the batch, so it is always 0: use dim -1, and return the word, not the id."""
+    return int(_logits(model, words, vocabulary)[None].argmax(0)[0])
+
+
+@predict.slip(ARGMAX)
+def argmax_over_the_batch_as_one_number(model, words, vocabulary):
+    """argmax ran over the batch and gave a number per word, too many for `.item()`: use dim -1."""
+    return _word(vocabulary, _logits(model, words, vocabulary)[None].argmax(0).item())
+
+
+@predict.slip(ARGMAX)
+def always_first_of_the_dict(model, words, vocabulary):
+    """The dict's first word came back: argmax ran over the batch, and an id is no place in it."""
+    return list(vocabulary)[int(_logits(model, words, vocabulary)[None].argmax(0)[0])]
 
 
 @predict.slip('document 004, "Simple language modeling in the self-attention mechanism."')

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.suite.compare import Finding, same, unchanged
+from grader.suite.compare import Finding, holds, same, unchanged
 from grader.suite.draw import Draw
+from grader.suite.pretended import ELSEWHERE
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,16 @@ def pulled(output: Tensor, leaves: list[Tensor], pull: Tensor) -> tuple[Tensor |
 def leaf(value: Any) -> Any:
     """Return a copy of a float tensor that collects gradients; anything else as it is."""
     return value.detach().clone().requires_grad_() if floating(value) else value
+
+
+def obeys_device(answer: Any, name: str, *args: Any) -> None:
+    """A function that makes a tensor makes it on the `device` that it is given."""
+    with answer.pretending() as asked:
+        made = getattr(answer, name)(*args, device=torch.device(ELSEWHERE))
+    if not isinstance(made, Tensor):
+        raise Finding("type", "the output", made, torch.zeros(0))
+    says = "nothing was made on the device that was asked for: hand `device` on to what you make"
+    holds(bool(asked), "`device`", says)
 
 
 def your_own(answer: Any, draw: Draw, family: str, cases: list[Case]) -> None:
