@@ -148,8 +148,9 @@ def leaf(value: Any) -> Any:
 
 def obeys_device(answer: Any, name: str, *args: Any) -> None:
     """A function that makes a tensor makes it on the `device` that it is given."""
+    elsewhere = torch.device(ELSEWHERE)
     with answer.pretending() as asked:
-        made = getattr(answer, name)(*args, device=torch.device(ELSEWHERE))
+        made = getattr(answer, name)(*args, device=elsewhere)
     if not isinstance(made, Tensor):
         raise Finding("type", "the output", made, torch.zeros(0))
     says = "nothing was made on the device that was asked for: hand `device` on to what you make"

@@ -19,6 +19,8 @@ class _Pretended(TorchFunctionMode):
         self.asked = asked
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.device:
+            return func(*args, **(kwargs or {}))
         given = tuple(self._here(func, value) for value in args)
         named = {name: self._here(func, value) for name, value in (kwargs or {}).items()}
         return func(*given, **named)
