@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.suite.compare import words_of
+
 
 @dataclass(frozen=True)
 class ErrorSlip:
@@ -174,9 +176,9 @@ def error_slip(error: BaseException, functions: Sequence[str] = ("?",)) -> Error
         functions: those of the answer that it went through; none if the call itself failed.
     """
     inside = bool(functions)
-    if isinstance(error, ValueError) and inside and not OF_TORCH.search(str(error)):
+    if isinstance(error, ValueError) and inside and not OF_TORCH.search(words_of(error)):
         public = {name for name in functions if not name.startswith("_")}
         return HANDED_ON if len(public) > 1 else REFUSED
-    said = f"{type(error).__name__}: {error}"
+    said = f"{type(error).__name__}: {words_of(error)}"
     fitting = [slip for slip in ERRORS if slip.pattern.search(said)]
     return next((s for s in fitting if not (inside and s.name == OTHER_SIGNATURE)), None)

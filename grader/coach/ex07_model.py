@@ -226,6 +226,19 @@ def odd_width_made_even(n, d_model, device=None):
     return _waves(_angles(n, d_model, device, lambda even: even / width), d_model)
 
 
+@positional_encoding.slip("the docstring of positional_encoding: 10000^(2i / d_model)")
+def odd_width_made_smaller(n, d_model, device=None):
+    """For an odd d_model you divide by d_model - 1, perhaps by 2 * (d_model // 2): use d_model."""
+    width = max(1, d_model // 2 * 2)
+    return _waves(_angles(n, d_model, device, lambda even: even / width), d_model)
+
+
+@positional_encoding.slip("the docstring of positional_encoding: 10000^(2i / d_model)")
+def width_plus_one(n, d_model, device=None):
+    """The exponent is divided by d_model + 1: it is 2i / d_model."""
+    return _waves(_angles(n, d_model, device, lambda even: even / (d_model + 1)), d_model)
+
+
 encode_words = Task(
     "encode_words",
     points=1,
@@ -503,6 +516,12 @@ def over_the_features(x, lengths=None):
 
 
 @mean_pool.slip(AVERAGE)
+def over_the_features_kept(x, lengths=None):
+    """You averaged over the features, dim 2, and kept it: average the tokens, dim 1, no keepdim."""
+    return _kept(x, _checked(x, lengths)).mean(2, keepdim=True)
+
+
+@mean_pool.slip(AVERAGE)
 def over_the_batch(x, lengths=None):
     """You averaged over the sequences, dim 0: the tokens are dim 1."""
     return _kept(x, _checked(x, lengths)).mean(0)
@@ -689,6 +708,7 @@ class _Attention(nn.Module):
         query, key, value = (self.heads(layer(x)) for layer in (self.w_q, self.w_k, self.w_v))
         scores = query @ key.mT / query.shape[-1] ** 0.5
         if mask is not None:
+            mask = mask.expand(len(x), x.shape[1], x.shape[1])
             scores = scores.masked_fill(~mask[:, None], -torch.inf)
         mixed = scores.softmax(-1).nan_to_num(0.0) @ value
         return self.w_o(mixed.transpose(1, 2).flatten(2))
@@ -929,6 +949,14 @@ class mask_without_queries(_Model):
 
     def mask(self, ids, lengths):
         return None if lengths is None else _real(ids, lengths)
+
+
+@NextWordModel.slip("the docstring of MultiHeadAttention: mask broadcasts to [*batch, q, k]")
+class mask_with_the_axis_in_front(_Model):
+    """Your mask is [1, batch, n]: the batch stands first, and the new axis in the middle."""
+
+    def mask(self, ids, lengths):
+        return None if lengths is None else _real(ids, lengths)[None]
 
 
 @NextWordModel.slip("the docstring of MultiHeadAttention: mask broadcasts to [*batch, q, k]")
@@ -1401,6 +1429,12 @@ def returns_inside_the_loop(model, ids, targets, steps=200, lr=0.05, lengths=Non
 
 
 @train.slip(TRAINING)
+def returns_before_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The `return` stands inside the loop, before any weight is changed: put it after the loop."""
+    return [_loss(model, ids, targets, lengths).item()] if steps else None
+
+
+@train.slip(TRAINING)
 def list_made_anew(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Only the last loss is in the list: make the list before the loop, not inside it."""
     return _train(model, ids, targets, steps, lr, lengths)[-1:]
@@ -1586,13 +1620,21 @@ def weights_replaced(model, ids, targets, steps=200, lr=0.05, lengths=None):
 @train.slip(TRAINING)
 def head_trained_alone(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Only the head learns: the optimiser is given all of model.parameters()."""
-    return _train(model, ids, targets, steps, lr, lengths, weights=model.head.parameters())
+    weights = [w for name, w in model.named_parameters() if name.startswith("head")]
+    return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 
 @train.slip(TRAINING)
 def embedding_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The embedding is not trained: give the optimiser all of model.parameters()."""
     weights = [w for name, w in model.named_parameters() if not name.startswith("embedding")]
+    return _train(model, ids, targets, steps, lr, lengths, weights=weights)
+
+
+@train.slip(TRAINING)
+def attention_left_out_of_training(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The attention is not trained: give the optimiser all of model.parameters()."""
+    weights = [w for name, w in model.named_parameters() if not name.startswith("attention")]
     return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 

@@ -16,7 +16,7 @@ from grader.coach.errors import error_slip
 from grader.coach.relations import relation
 from grader.judging.outcome import Outcome, describe, is_time_limit
 from grader.suite.check import Check
-from grader.suite.compare import Finding
+from grader.suite.compare import Finding, words_of
 
 WIDTH = 88
 
@@ -141,7 +141,7 @@ def _raised(check: Check, outcome: Outcome) -> list[str]:
 
 
 def _said(error: BaseException) -> str:
-    text = _clip(str(error))
+    text = _clip(words_of(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

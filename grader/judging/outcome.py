@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from grader.chapters import BrokenFile, Missing, World
-from grader.suite.compare import Finding
+from grader.suite.compare import Finding, words_of
 
 Verdict = Literal[
     "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started"
@@ -85,7 +85,7 @@ def is_time_limit(problem: BaseException) -> bool:
     """Tell whether the time was up, by our own clock or by pytest-timeout's."""
     if isinstance(problem, TimeLimit):
         return True
-    return type(problem).__name__ == "Failed" and "Timeout" in str(problem)
+    return type(problem).__name__ == "Failed" and "Timeout" in words_of(problem)
 
 
 def student_frames(error: BaseException, world: World) -> list[traceback.FrameSummary]:
@@ -105,7 +105,7 @@ def _where(error: BaseException) -> tuple[tuple[str, int], ...]:
 
 def _not_started(error: NotImplementedError, world: World) -> str | None:
     """Name the exercise whose stub raised, by its message or else by its code."""
-    said = FULL_NAME.search(str(error))
+    said = FULL_NAME.search(words_of(error))
     if said:
         stem, name = said.group(1).split(".")
         if name in world.names.get(stem, ()):

@@ -23,7 +23,7 @@ from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.suite import tolerance
 from grader.suite.check import Check
-from grader.suite.compare import plain
+from grader.suite.compare import plain, words_of
 
 # an answer that no slip has explained in so many checks is wrong in a way of its own
 PATIENCE = 12
@@ -151,7 +151,7 @@ def equal_evidence(mine: Any, theirs: Any) -> bool:
 
 def _error_key(error: BaseException) -> tuple[str, str]:
     known = error_slip(error)
-    return type(error).__name__, known.name if known else _stripped(str(error))
+    return type(error).__name__, known.name if known else _stripped(words_of(error))
 
 
 def _stripped(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -73,7 +74,7 @@ class Supervisor:
                     loading = message["loading"]
                 elif "at" in message:
                     loading, at = None, message["at"]
-                elif "done" in message:
+                elif message.get("done") == [waiting[0].stem, waiting[0].name]:
                     check = waiting.pop(0)
                     self._hanging = [str(name) for name in message["hanging"]]
                     yield self._result(check, message)
@@ -82,7 +83,7 @@ class Supervisor:
                         raise GradingError(f"a worker could not be started: {message['says']}")
                     yield self._lost(waiting[0], loading, message)
                     return
-                else:
+                elif "end" in message:
                     return
 
     def _job(self, checks: list[Check]) -> worker.Job:
@@ -135,6 +136,9 @@ class _Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if hasattr(os, "killpg") and self.process.pid is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError, ValueError):
             self.process.kill()
         self.process.join()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+no_fork = not hasattr(os, "fork")
 EX02 = "ex02_scaling"
 HANGS = "\n\ndef scale_scores(scores, d_k):\n    while True:\n        pass\n"
 SWALLOWS = """
@@ -19,6 +22,15 @@ def scale_scores(scores, d_k):
 LEAVES = "\n\ndef scale_scores(scores, d_k):\n    import sys\n\n    sys.exit(0)\n"
 LEAVES_AT_ONCE = "\n\ndef scale_scores(scores, d_k):\n    import os\n\n    os._exit(0)\n"
 CRASHES = "\n\ndef scale_scores(scores, d_k):\n    import ctypes\n\n    ctypes.string_at(0)\n"
+FORKS = """
+
+def scale_scores(scores, d_k):
+    import os
+
+    os.fork()
+    return scores / d_k**0.5
+"""
+SHOUTS = "\n\ndef scale_scores(scores, d_k):\n    raise RuntimeError('\\x1b[31m' + 'A' * 10**7)\n"
 NEEDS_INPUT = "\n\ndef scale_scores(scores, d_k):\n    return scores / float(input())\n"
 BREAKS_OFF = "\n\ndef scale_scores(scores, d_k):\n    raise KeyboardInterrupt\n"
 
@@ -39,8 +51,10 @@ def outcomes(report, name):
         (LEAVES_AT_ONCE, "crashed", "ended its process by itself, with status 0"),
         (CRASHES, "crashed", "SIGSEGV"),
         (NEEDS_INPUT, "error", "EOFError"),
+        (SHOUTS, "error", "RuntimeError: ?[31mAAAA"),
+        pytest.param(FORKS, "passed", "", marks=pytest.mark.skipif(no_fork, reason="no fork")),
     ],
-    ids=["hangs", "sys.exit", "os._exit", "segfault", "input"],
+    ids=["hangs", "sys.exit", "os._exit", "segfault", "input", "shouts", "forks"],
 )
 def test_trouble_in_one_function(submission, solution, graded, code, outcome, says):
     folder = submission("anna", **{EX02: solution(EX02) + code})

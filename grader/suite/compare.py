@@ -18,6 +18,9 @@ Kind = Literal[
 ]  # fmt: skip
 
 
+LONGEST = 2000
+
+
 class Unanswerable(Exception):
     """There is no answer to check: its file, or the exercise in it, is not to be had."""
 
@@ -106,6 +109,15 @@ def unchanged(now: Tensor, before: Tensor, name: str) -> None:
         raise Finding("changed", f"the input `{name}`", now.detach(), before)
 
 
+def words_of(problem: BaseException) -> str:
+    """Return the text of an error: printable, not endless, and never an error itself."""
+    try:
+        text = str(problem)[:LONGEST]
+    except Exception:
+        text = "(its text cannot be read)"
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else "?" for sign in text)
+
+
 def refuses(
     call: Callable[[], Any], *sizes: object, why: str, error: type[Exception] = ValueError
 ) -> None:
@@ -125,7 +137,7 @@ def refuses(
     except (NotImplementedError, Unanswerable):
         raise
     except error as problem:
-        said = str(problem)
+        said = words_of(problem)
         missing = [size for size in sizes if not re.search(rf"(?<!\w){size}(?!\w)", said)]
         if missing:
             lacks = "word" if error is KeyError else "sizes"
@@ -136,7 +148,7 @@ def refuses(
         raise Finding(
             "refused badly",
             why,
-            f"{type(problem).__name__}: {problem}",
+            f"{type(problem).__name__}: {words_of(problem)}",
             error.__name__,
             detail="type",
         ) from problem
