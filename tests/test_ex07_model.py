@@ -182,6 +182,14 @@ def test_positional_encoding_default_device(answer):
     same(answer.positional_encoding(3, 4), encoding64(3, 4), like=default())
 
 
+@check("positional_encoding", core=True)
+def test_positional_encoding_obeys_its_device(answer, draw):
+    """Catches a table that is made on the CPU whatever `device` says, seen without a GPU too."""
+    laws.obeys_device(answer, "positional_encoding", 5, 6)
+    want = encoding64(5, 6, draw.device)
+    same(answer.positional_encoding(5, 6, draw.device), want, like=default(draw.device))
+
+
 @check("positional_encoding")
 def test_positional_encoding_default_dtype(answer, draw):
     """Catches a dtype that is written out: asked for float64 by default, it must be float64."""
