@@ -14,7 +14,7 @@ from grader.coach import Slip
 from grader.coach.common import common_slip, fill
 from grader.coach.errors import error_slip
 from grader.coach.relations import relation
-from grader.judging.outcome import Outcome, describe, is_time_limit
+from grader.judging.outcome import HangsError, Outcome, describe, is_time_limit
 from grader.suite.check import Check
 from grader.suite.compare import Finding, words_of
 
@@ -56,7 +56,9 @@ def _headline(check: Check, outcome: Outcome) -> list[str]:
     if isinstance(outcome.error, BrokenFile):
         return _broken(outcome.error, outcome)
     if outcome.stuck_at is not None:
-        stuck = f"it calls {outcome.stuck_at}, which is not started yet"
+        hangs = isinstance(outcome.error, HangsError)
+        why = "did not come back from an earlier check" if hangs else "is not started yet"
+        stuck = f"it calls {outcome.stuck_at}, which {why}"
         return _block(f"{check.full_exercise} cannot go on: {stuck}")
     return _raised(check, outcome)
 

@@ -13,7 +13,7 @@ from grader.chapters import Answer, BrokenFile, Catalogue, World
 from grader.coach import Slip
 from grader.judging.blame import Blame
 from grader.judging.explain import explain, explain_time_limit
-from grader.judging.outcome import Outcome, is_time_limit, student_frames
+from grader.judging.outcome import HangsError, Outcome, is_time_limit, student_frames
 from grader.judging.recognise import Recogniser
 from grader.judging.run import Setting, run
 from grader.suite.check import Check
@@ -103,6 +103,6 @@ class Judge:
 
 def _hangs(name: str) -> Callable[..., NoReturn]:
     def hangs(*_: object, **__: object) -> NoReturn:
-        raise RecursionError(f"{name} did not come back from an earlier check")
+        raise HangsError(name)
 
     return hangs

@@ -26,7 +26,7 @@ class Outcome:
         finding: what was found wrong, for a failed check.
         error: what the answer, or the import of its file, raised.
         frames: the lines of the student's own files that the error went through.
-        stuck_at: an earlier exercise that is not started and was called.
+        stuck_at: an exercise that was called and is not started, or does not come back.
         where: which comparison of the check it was: its lines in the suite.
         message: the whole text for the student.
         headline: its first sentence.
@@ -73,8 +73,14 @@ def outcome_of(error: BaseException | None, exercise: str, world: World) -> Outc
     waiting = _not_started(error, world) if isinstance(error, NotImplementedError) else None
     if waiting == exercise:
         return Outcome("not started", error=error, where=where)
+    if isinstance(error, HangsError):
+        waiting = str(error)
     frames = student_frames(error, world)
     return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where)
+
+
+class HangsError(Exception):
+    """Stands in for an exercise that did not come back from an earlier check."""
 
 
 class TimeLimit(BaseException):
