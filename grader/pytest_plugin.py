@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grader.chapters import Answer, World, catalogue, places
+from grader.chapters import Answer, BrokenFile, World, catalogue, places
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting
@@ -120,9 +121,11 @@ def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
     """Tell a slip in full once; further checks that show the same point back to it."""
     told = item.config.stash[TOLD]
     key = (check.full_exercise, outcome.slip or outcome.blame)
+    if isinstance(outcome.error, BrokenFile):
+        key = ("", outcome.headline)
     if not key[1] or told.setdefault(key, item.name) == item.name:
         return outcome.message
-    return f"{outcome.headline}\n  The same as in {told[key]}, above"
+    return f"{textwrap.fill(outcome.headline, 88)}\n  The same as in {told[key]}, above"
 
 
 @pytest.hookimpl(tryfirst=True)

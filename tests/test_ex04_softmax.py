@@ -108,6 +108,18 @@ def test_values(answer, draw, case):
     laws.values(answer, draw, case)
 
 
+@check("softmax", core=True)
+def test_softmax_is_your_own(answer, draw):
+    """Refuses a ready-made softmax, log_softmax, softmin or attention, under any name."""
+    laws.your_own(answer, draw, "softmax", [SOFTMAX, EDGES[1]])
+
+
+@check("attention_weights", core=True)
+def test_attention_weights_are_your_own(answer, draw):
+    """Refuses a ready-made softmax or attention inside the weights, under any name."""
+    laws.your_own(answer, draw, "softmax", [WEIGHTS, MASKED])
+
+
 @check(core=True)
 @each(EDGES)
 def test_edges(answer, draw, case):
@@ -313,15 +325,3 @@ def test_attention_weights_refuse_misfits(answer, draw):
         lambda: answer.attention_weights(query, key, draw.mask(2, 5, 7)), 2, 5, 7,
         why="`mask` is [2, 5, 7] and would enlarge the scores, [5, 7]",
     )  # fmt: skip
-
-
-@check("softmax", core=True)
-def test_softmax_is_your_own(answer, draw):
-    """Refuses a ready-made softmax, log_softmax, softmin or attention, under any name."""
-    laws.your_own(answer, draw, "softmax", [SOFTMAX, EDGES[1]])
-
-
-@check("attention_weights", core=True)
-def test_attention_weights_are_your_own(answer, draw):
-    """Refuses a ready-made softmax or attention inside the weights, under any name."""
-    laws.your_own(answer, draw, "softmax", [WEIGHTS, MASKED])

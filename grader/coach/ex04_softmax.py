@@ -22,7 +22,8 @@ softmax = Task(
         "slice changes nothing, so you may choose the number that keeps exp from overflowing.",
         "Find the largest score of each slice, keeping the dimension so that it lines up. Take "
         "it off, raise to a power, add up, divide. Then think about a slice that is all minus "
-        "infinity: its largest score is no number to subtract, and its sum is 0.",
+        "infinity: its largest score is no number to subtract, and its sum is 0. And of an empty "
+        "tensor, which has no largest score.",
         "`amax(dim, keepdim=True)` gives [..., 1, ...]; put 0 where it is minus infinity. Then the "
         "powers of a closed slice are all 0, and only the sum needs another value before you "
         "divide by it: `masked_fill` on [..., 1, ...].",
@@ -77,6 +78,14 @@ def over_everything(scores, dim=-1):
 def exp_overflows(scores, dim=-1):
     """exp of a large score is infinity, and infinity / infinity is NaN: take the largest off."""
     return _share(torch.exp(scores), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
+def plain_exp_over_its_sum(scores, dim=-1):
+    """exp of a large score is infinity, of a very low one 0, and inf / inf and 0 / 0 are NaN: take
+    each row's largest score off first, and mind a row that is all minus infinity."""
+    powers = torch.exp(scores)
+    return powers / powers.sum(dim, keepdim=True)
 
 
 @softmax.slip(LARGEST_SCORE)

@@ -782,7 +782,7 @@ class positions_always_added(_Model):
         return x + self.waves(x).to(x.dtype)
 
 
-@NextWordModel.slip("the docstring of NextWordModel: plus positions, cast to the embedding's dtype")
+@NextWordModel.slip("README, the rules: the output has the dtype of its inputs")
 class positions_not_cast(_Model):
     """The encoding comes in the default dtype: cast it to the embedding's before you add it."""
 

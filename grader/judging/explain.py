@@ -28,7 +28,10 @@ def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None
     head, advice = _headline(check, outcome), _slip_lines(outcome, slip, call)
     outcome.headline = " ".join(line.strip() for line in head if line[:1] not in ("", " "))
     lines = [*head, *_picture(outcome), "", *advice]
-    if call is not None and outcome.stuck_at is None:
+    if isinstance(outcome.error, BrokenFile):
+        return "\n".join(lines).rstrip()
+    # of a class only the making goes through the door, which says too little
+    if call is not None and outcome.stuck_at is None and not call.name[0].isupper():
         lines += _wrap("Called as", _call(call))
     lines += _wrap("The check", check.purpose)
     return "\n".join(lines).rstrip()

@@ -85,9 +85,23 @@ def _footer(results: Sequence[ExerciseResult], answers: Path, device: str) -> li
         return [*lines, ("next", "nothing: every function is solved")] if done else lines
     stem, name = step.exercise.split(".")
     path = answers / f"{stem}.py"
+    broken = _broken(path)
+    if broken is not None:
+        says = f"{_short(path)}:{broken.lineno or 1}   is not Python yet: {broken.msg}"
+        return [*lines, ("next", says)]
     where = f"{_short(path)}:{line_of(path, name)}"
     lines.append(("next", f"{name}, {where}   (python -m grader hint {name})"))
     return lines
+
+
+def _broken(path: Path) -> SyntaxError | None:
+    try:
+        ast.parse(path.read_bytes())
+    except SyntaxError as problem:
+        return problem
+    except (OSError, ValueError):
+        return None
+    return None
 
 
 def next_step(results: Sequence[ExerciseResult], device: str) -> ExerciseResult | None:
