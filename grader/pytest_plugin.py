@@ -21,6 +21,7 @@ from grader.suite.draw import Draw
 CHECK = pytest.StashKey[Check]()
 OUTCOME = pytest.StashKey[Outcome]()
 JUDGE = pytest.StashKey[Judge]()
+REPEATS = pytest.StashKey[bool]()
 TOLD = pytest.StashKey[dict[tuple[str, Any], str]]()
 
 
@@ -113,6 +114,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
             "verdict": outcome.verdict if report.failed or report.passed else "not run",
             "message": outcome.message,
             "slip": outcome.slip,
+            "repeats": item.stash.get(REPEATS, False),
         }
     return report
 
@@ -125,6 +127,7 @@ def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
         key = ("", outcome.headline)
     if not key[1] or told.setdefault(key, item.name) == item.name:
         return outcome.message
+    item.stash[REPEATS] = True
     return f"{textwrap.fill(outcome.headline, 88)}\n  The same as in {told[key]}, above"
 
 
@@ -146,14 +149,26 @@ class Board:
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep what a report says of its check."""
         kit = dict(getattr(report, "kit", {}))
+        kit.pop("repeats", None)
         if kit:
             exercise = kit.pop("exercise")
             self.results.setdefault(exercise, []).append(CheckResult(device="here", **kit))
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the board."""
-        if not self.results or self.config.get_verbosity() < -1:
-            return
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
+        """Leave repeats out of pytest's own summaries, and print the board below them."""
+        failed = terminalreporter.stats.get("failed", [])
+        told = [report for report in failed if not getattr(report, "kit", {}).get("repeats")]
+        if self.config.getoption("reportchars") == "fE" and told:
+            terminalreporter.stats["failed"] = told
+        result = yield
+        if failed:
+            terminalreporter.stats["failed"] = failed
+        if self.results and self.config.get_verbosity() >= -1:
+            self._print(terminalreporter, len(failed) - len(told))
+        return result
+
+    def _print(self, terminalreporter: Any, repeats: int) -> None:
         results = [
             ExerciseResult(
                 exercise.full,
@@ -168,6 +183,9 @@ class Board:
         text = board(results, _answers(self.config), width=writer.fullwidth,
                      colour=writer.hasmarkup, short=short)  # fmt: skip
         terminalreporter.section("board")
+        if repeats:
+            more = "one more check fails" if repeats == 1 else f"{repeats} more checks fail"
+            terminalreporter.write_line(f"{more} for the reasons above (-rf lists them)")
         terminalreporter.write(text)
 
 

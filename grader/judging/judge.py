@@ -75,7 +75,8 @@ class Judge:
 
     def _complete(self, check: Check, outcome: Outcome, answer: Answer) -> None:
         slip: Slip | None = None
-        if outcome.verdict in ("failed", "error", "forbidden") and outcome.stuck_at is None:
+        judged = outcome.verdict in ("failed", "error", "forbidden")
+        if judged and outcome.stuck_at is None and not isinstance(outcome.error, BrokenFile):
             exercise = self.catalogue.exercise(check.full_exercise)
             # what runs here again may print or warn, and has done so already
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
