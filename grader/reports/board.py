@@ -85,23 +85,7 @@ def _footer(results: Sequence[ExerciseResult], answers: Path, device: str) -> li
         return [*lines, ("next", "nothing: every function is solved")] if done else lines
     stem, name = step.exercise.split(".")
     path = answers / f"{stem}.py"
-    broken = _broken(path)
-    if broken is not None:
-        says = f"{_short(path)}:{broken.lineno or 1}   is not Python yet: {broken.msg}"
-        return [*lines, ("next", says)]
-    where = f"{_short(path)}:{line_of(path, name)}"
-    lines.append(("next", f"{name}, {where}   (python -m grader hint {name})"))
-    return lines
-
-
-def _broken(path: Path) -> SyntaxError | None:
-    try:
-        ast.parse(path.read_bytes())
-    except SyntaxError as problem:
-        return problem
-    except (OSError, ValueError):
-        return None
-    return None
+    return [*lines, ("next", _where(path, name))]
 
 
 def next_step(results: Sequence[ExerciseResult], device: str) -> ExerciseResult | None:
@@ -109,14 +93,20 @@ def next_step(results: Sequence[ExerciseResult], device: str) -> ExerciseResult 
     return next((r for r in results if r.state(device) in ("wrong", "not started")), None)
 
 
-def line_of(path: Path, name: str) -> int:
-    """Return the line where a function or class is defined; 1 where it cannot be found."""
+def _where(path: Path, name: str) -> str:
+    """Say where a function or class is defined, or where its file is not Python."""
+    line = 1
     try:
         tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return 1
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    return next((n.lineno for n in tree.body if isinstance(n, kinds) and n.name == name), 1)
+    except SyntaxError as problem:
+        return f"{_short(path)}:{problem.lineno or 1}   is not Python yet: {problem.msg}"
+    except (OSError, ValueError):
+        pass
+    else:
+        kinds = (ast.FunctionDef, ast.ClassDef)
+        named = (n.lineno for n in tree.body if isinstance(n, kinds) and n.name == name)
+        line = next(named, 1)
+    return f"{name}, {_short(path)}:{line}   (python -m grader hint {name})"
 
 
 def _short(path: Path) -> str:
