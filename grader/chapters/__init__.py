@@ -1,8 +1,9 @@
 """The chapters: where they lie, what they ask for, and the one door to an answer."""
 
-from grader.chapters.answer import Answer, Missing
+from grader.answers.door import Answer
+from grader.answers.trouble import BrokenFile, Missing
+from grader.answers.world import World
 from grader.chapters.catalogue import Catalogue, Chapter, Exercise, catalogue
-from grader.chapters.world import BrokenFile, World
 
 __all__ = [
     "Answer",

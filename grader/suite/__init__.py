@@ -1,8 +1,18 @@
 """What the suites are written with: checks, inputs, laws and comparing."""
 
 from grader.suite.check import Check, check, each, vary
-from grader.suite.compare import Finding, close, equal, holds, plain, refuses, same, unchanged
-from grader.suite.draw import Draw
+from grader.suite.compare import (
+    Finding,
+    at_place,
+    close,
+    equal,
+    holds,
+    plain,
+    refuses,
+    same,
+    unchanged,
+)
+from grader.suite.draw import Draw, aside
 from grader.suite.tolerance import FLOATS, printed
 
 __all__ = [
@@ -10,6 +20,8 @@ __all__ = [
     "Check",
     "Draw",
     "Finding",
+    "aside",
+    "at_place",
     "check",
     "close",
     "each",

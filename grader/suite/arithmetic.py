@@ -9,13 +9,13 @@ from torch import Tensor
 def softmax64(scores: Tensor, dim: int = -1) -> Tensor:
     """Weights over `dim`; a slice that is all minus infinity gives zeros."""
     closed = torch.isneginf(scores)
-    if scores.numel() == 0:
+    if not scores.numel():
         return scores * 1.0
     top = scores.detach().amax(dim, keepdim=True).clamp_min(-1e300)
     shifted = torch.where(closed, torch.zeros_like(scores), scores - top)
     powers = torch.where(closed, torch.zeros_like(scores), shifted.exp())
-    total = powers.sum(dim, keepdim=True)
-    return powers / torch.where(total > 0, total, torch.ones_like(total))
+    whole = powers.sum(dim, keepdim=True)
+    return powers / torch.where(whole > 0, whole, torch.ones_like(whole))
 
 
 def weights64(query: Tensor, key: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from grader.answers.pretended import Mistake
+from grader.answers.trouble import Unanswerable, words_of
 from grader.suite import tolerance
 from grader.suite.tolerance import Tolerance
 
@@ -18,15 +20,18 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-LONGEST = 2000
-
-
-class Unanswerable(Exception):
-    """There is no answer to check: its file, or the exercise in it, is not to be had."""
+# three shapes of four dimensions, twice
+MOST_NUMBERS = 24
 
 
 class Finding(AssertionError):
-    """What a check found wrong: the kind of difference, what came, and what was expected."""
+    """What a check found wrong: the kind of difference, what came, and what was expected.
+
+    Attributes:
+        mistake: of a difference of devices, what has led to it.
+    """
+
+    mistake: Mistake | None = None
 
     def __init__(
         self,
@@ -49,6 +54,7 @@ def same(
     like: Tensor | None = None,
     label: str = "the output",
     within: Tolerance | None = None,
+    place: str | None = None,
 ) -> None:
     """Compare a tensor with the expected one.
 
@@ -58,6 +64,7 @@ def same(
         like: the tensor whose dtype and device `actual` must have; `expected` itself if None.
         label: what is compared, as the message names it.
         within: a tolerance other than the dtype's own, as for printed digits.
+        place: the device that `actual` must be on, if not that of `like`.
 
     Raises:
         Finding: with the first of type, shape, dtype, device, values that differs.
@@ -69,9 +76,20 @@ def same(
         raise Finding("shape", label, actual.detach(), expected)
     if actual.dtype != like.dtype:
         raise Finding("dtype", label, actual.detach(), expected.to(like.dtype))
-    if actual.device != like.device:
-        raise Finding("device", label, actual.detach(), expected.to(like.device))
+    at_place(actual, like, label, place)
     close(actual, expected, label, within or tolerance.of(like.dtype))
+
+
+def at_place(actual: Tensor, like: Tensor, label: str, place: str | None = None) -> None:
+    """Demand that a tensor is on the device of `like`, or at `place`.
+
+    What comes from a process of its own is compared on the CPU; where it was there, and where it
+    had to be, comes with it.
+    """
+    came, home = getattr(actual, "kit_place", (str(actual.device), str(like.device)))
+    wanted = home if place is None else place
+    if came != wanted:
+        raise Finding("device", label, came, wanted)
 
 
 def close(actual: Tensor, expected: Tensor, label: str, within: Tolerance) -> None:
@@ -109,15 +127,6 @@ def unchanged(now: Tensor, before: Tensor, name: str) -> None:
         raise Finding("changed", f"the input `{name}`", now.detach(), before)
 
 
-def words_of(problem: BaseException) -> str:
-    """Return the text of an error: printable, not endless, and never an error itself."""
-    try:
-        text = str(problem)[:LONGEST]
-    except Exception:
-        text = "(its text cannot be read)"
-    return "".join(sign if sign.isprintable() or sign in "\n\t" else "?" for sign in text)
-
-
 def refuses(
     call: Callable[[], Any], *sizes: object, why: str, error: type[Exception] = ValueError
 ) -> None:
@@ -138,7 +147,13 @@ def refuses(
         raise
     except error as problem:
         said = words_of(problem)
-        missing = [size for size in sizes if not re.search(rf"(?<!\w){size}(?!\w)", said)]
+        # a sentence that names every number there is names none
+        numbers = len(re.findall(r"\d+", said))
+        missing = [
+            size
+            for size in sizes
+            if numbers > MOST_NUMBERS or not re.search(rf"(?<!\w){size}(?!\w)", said)
+        ]
         if missing:
             lacks = "word" if error is KeyError else "sizes"
             raise Finding(

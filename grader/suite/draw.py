@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-import zlib
+import contextlib
+import hashlib
 
 import torch
 from torch import Tensor
+
+
+def derived(seed: int, *names: object) -> int:
+    """Return a seed of 63 bits that tells nothing of the one that it comes from."""
+    told = "/".join(map(str, (seed, *names)))
+    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big") >> 1
+
+
+def aside() -> contextlib.AbstractContextManager[None]:
+    """Let a suite initialise modules of its own without using up the answer's random numbers."""
+    return torch.random.fork_rng(devices=[])
 
 
 class Draw:
@@ -13,6 +25,11 @@ class Draw:
 
     Numbers are drawn in float64 on the CPU and then rounded and moved, so that every device and
     dtype sees the same ones.
+
+    Attributes:
+        device: where the suite's tensors are.
+        place: the device that the answer works on. It is another one only if the answer runs in a
+            process of its own, which moves what it is handed.
     """
 
     def __init__(
@@ -21,13 +38,19 @@ class Draw:
         name: str = "",
         device: str | torch.device = "cpu",
         dtype: torch.dtype = torch.float32,
+        place: str | torch.device | None = None,
     ) -> None:
         self.seed, self.name, self.device, self.dtype = seed, name, torch.device(device), dtype
-        self._stream = torch.Generator().manual_seed(zlib.crc32(f"{seed}/{name}".encode()))
+        self.place = torch.device(place or device)
+        self._stream = torch.Generator().manual_seed(derived(seed, name))
 
     def using(self, dtype: torch.dtype) -> Draw:
         """Return a fresh draw of the same stream in another dtype."""
-        return Draw(self.seed, self.name, self.device, dtype)
+        return Draw(self.seed, self.name, self.device, dtype, self.place)
+
+    def generator(self, label: object) -> torch.Generator:
+        """Make a generator on the device; the same label, the same numbers."""
+        return torch.Generator(self.device).manual_seed(derived(self.seed, self.name, label))
 
     def tensor(self, values: object, dtype: torch.dtype | None = None) -> Tensor:
         """Put literal `values` on the device, by default in this draw's dtype."""

@@ -12,25 +12,23 @@ import importlib.util
 import re
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from grader.suite.compare import Unanswerable
+import torch
+from torch import nn
+
+from grader.answers.door import Left, crossed, switches_put_back
+from grader.answers.pretended import Crossing
+from grader.answers.ready_made import noticing
+from grader.answers.trouble import BrokenFile, Missing
 
 PACKAGE = "exercises"
 CHAPTER = re.compile(r"ex\d\d_\w+")
 OFF_LIMITS = ("solutions", "tests")
-
-
-class BrokenFile(Unanswerable):
-    """A chapter's file cannot be imported; the cause is the student's own error."""
-
-    def __init__(self, stem: str, cause: BaseException) -> None:
-        super().__init__(f"{stem}.py cannot be imported")
-        self.stem, self.cause = stem, cause
 
 
 class World(MetaPathFinder, Loader):
@@ -47,6 +45,54 @@ class World(MetaPathFinder, Loader):
         self._broken: dict[str, BrokenFile] = {}
         self._covered: dict[str, types.ModuleType | None] = {}
         self._active = 0
+        self.asked = 0
+        self.crossing: Crossing | None = None
+        self.became: list[tuple[Any, Any]] = []
+        self.left = Left(gradients_on=True, dtype=torch.get_default_dtype())
+
+    @property
+    def loaded(self) -> Sequence[str]:
+        """The chapters that have been imported."""
+        return list(self.modules)
+
+    def function(self, stem: str, name: str) -> Callable[..., Any]:
+        """Return an exercise, ready to be called.
+
+        Raises:
+            BrokenFile: its file, or one that it imports, does not run.
+            Missing: the file has no such function.
+        """
+        made = getattr(self.load(stem), name, None)
+        if made is None:
+            raise Missing(f"{stem}.py has no `{name}`")
+        if not callable(made):
+            raise Missing(f"`{name}` in {stem}.py is a {type(made).__name__}, not a function")
+        self.asked += 1
+        return switches_put_back(crossed(made, self.crossing), self)
+
+    def noticing(self, family: str) -> contextlib.AbstractContextManager[list[str]]:
+        """Collect the ready-made calls of a family."""
+        return noticing(family)
+
+    def runs_here(self, module: nn.Module) -> bool:  # noqa: ARG002
+        """Tell whether a call of a module runs it in this process."""
+        return True
+
+    def begin(self, seed: int) -> None:
+        """Begin a check, with torch's own generators at `seed`."""
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Seed torch's own generators."""
+        # torch.manual_seed also queues a seed for every device, with a stack trace each: 3 ms
+        torch.default_generator.manual_seed(seed)
+        if torch.cuda.is_initialized():
+            torch.cuda.manual_seed(seed)
+
+    def random_states(self) -> list[torch.Tensor]:
+        """Return the states of torch's own generators."""
+        states = [torch.get_rng_state()]
+        return [*states, torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else states
 
     def path(self, stem: str) -> Path:
         """Return where the chapter's file lies, or would lie."""
@@ -115,11 +161,16 @@ class World(MetaPathFinder, Loader):
 
     def owner(self, code: types.CodeType) -> str | None:
         """Return the full name of the exercise whose code this is."""
-        for stem, names in self.names.items():
-            for name in names:
-                made = vars(self.modules[stem]).get(name) if stem in self.modules else None
-                if made is not None and code in _codes(made):
-                    return f"{stem}.{name}"
+        for stem in self.modules:
+            if code.co_filename == str(self.path(stem)):
+                return self._owner_in(stem, code)
+        return None
+
+    def _owner_in(self, stem: str, code: types.CodeType) -> str | None:
+        for name in self.names.get(stem, ()):
+            made = vars(self.modules[stem]).get(name)
+            if made is not None and code in _codes(made):
+                return f"{stem}.{name}"
         return None
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002

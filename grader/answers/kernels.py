@@ -1,0 +1,71 @@
+"""The last net for ready-made calls: their kernels, whoever calls them and from where.
+
+A mode of torch's does not see other threads and can be switched off. A kernel that has been put in
+the place of torch's own is reached all the same. It works for the whole process, so it is for
+workers only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+ATTENTION = (
+    "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
+    "_native_multi_head_attention", "_transformer_encoder_layer_fwd", "_safe_softmax",
+)  # fmt: skip
+SOFTMAX = ("_softmax", "_log_softmax", "_masked_softmax", *ATTENTION)
+KERNELS = {"softmax": SOFTMAX, "attention": ATTENTION}
+
+
+@contextlib.contextmanager
+def replaced(family: str, seen: list[str], device: str) -> Iterator[None]:
+    """Put kernels that note their name in the place of a family's own.
+
+    Args:
+        family: "softmax" or "attention".
+        seen: where the names go.
+        device: cpu or cuda.
+    """
+    library = torch.library.Library("aten", "IMPL")
+    key = "CUDA" if device.startswith("cuda") else "CPU"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in KERNELS[family]:
+            # not every version of torch has all of them
+            with contextlib.suppress(RuntimeError):
+                library.impl(name, _noting(name, seen), key)
+    try:
+        yield
+    finally:
+        library._destroy()
+
+
+def _noting(name: str, seen: list[str]) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        seen.append(name)
+        if name in INSTEAD:
+            return INSTEAD[name](*args, **kwargs)
+        raise RuntimeError(f"the ready-made {name} is not there")
+
+    return kernel
+
+
+def _softmax(values: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    values = values.float() if half_to_float else values
+    powers = torch.exp(values - values.amax(dim, keepdim=True)) if values.numel() else values
+    return powers / powers.sum(dim, keepdim=True)
+
+
+def _log_softmax(values: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    return torch.log(_softmax(values, dim, half_to_float))
+
+
+# with these a call goes on, so that what it was called with is the same as without this net
+INSTEAD = {"_softmax": _softmax, "_log_softmax": _log_softmax}

@@ -1,0 +1,478 @@
+"""A folder of answers that runs in another process, as the suites see it.
+
+What comes from there is values to be compared, and claims. A claim is taken where nothing can be
+computed from values: that an input was changed, which ready-made call was seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.answers import raised
+from grader.answers.door import Left
+from grader.answers.end import End
+from grader.answers.lending import Lending
+from grader.answers.mirror import Mirror, Twin, mirrored
+from grader.answers.pretended import ELSEWHERE, Crossing, heard
+from grader.answers.process import Process
+from grader.answers.source import ready_made
+from grader.answers.trouble import BrokenFile, Hangs, HangsError, Lost, Missing, printable
+from grader.answers.wire import DTYPES, NAMES, Channel, Opened, Parcel, TooLarge, WireError
+
+# stands for the pipe until there is one
+_NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+SWITCHES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+GRACE = 1.5
+
+
+class RemoteWorld(End):
+    """Answers in another process.
+
+    Args:
+        start: starts a process for the folder.
+        folder: where the answer's files lie.
+        names: every chapter's stem with the names of its exercises.
+        seconds: how long the answer may take in one check.
+        home: the device that the other process works on.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[], Process],
+        folder: Path,
+        names: Mapping[str, Sequence[str]],
+        seconds: float = 10.0,
+        home: str = "cpu",
+    ) -> None:
+        self._start, self.folder, self.names, self.seconds = start, folder, names, seconds
+        self.place = home
+        self.process: Process | None = None
+        self.left = Left(gradients_on=True, dtype=torch.float32)
+        self.loading: str | None = None
+        self.warnings: list[str] = []
+        self._read: dict[tuple[str, str, str], list[str]] = {}
+        super().__init__(_NOWHERE, trusted=False)
+        self._replaced: dict[str, Any] = {}
+        self._fresh()
+        self.begin(0)
+
+    # ---- what the suites and the judge see ----
+
+    @property
+    def loaded(self) -> Sequence[str]:
+        """The chapters that have been imported."""
+        return self._loaded
+
+    def active(self) -> contextlib.AbstractContextManager[None]:
+        """Do nothing: the other process always finds its chapters."""
+        return contextlib.nullcontext()
+
+    def begin(self, seed: int) -> None:
+        """Begin a check, with the other side's generators at `seed` and a full clock."""
+        self._beginning: int | None = seed
+        self.became: list[tuple[Any, Any]] = []
+        self._spent = 0.0
+        self._notice: str | None = None
+        self.crossing: Crossing | None = None
+        self._seen: list[str] = []
+        self._generators: dict[int, torch.Generator] = {}
+        self._twins: dict[int, Twin] = {}
+        self.lending.forget(keep=self._replaced)
+        self.forget_graphs()
+
+    def load(self, stem: str) -> None:
+        """Import a chapter, with those that it imports."""
+        self._names_in(stem)
+
+    def function(self, stem: str, name: str) -> Callable[..., Any]:
+        """Return an exercise, ready to be called.
+
+        Raises:
+            BrokenFile: its file, or one that it imports, does not run.
+            Missing: the file has no such function.
+        """
+        found = self._names_in(stem).get(name)
+        if found is None:
+            raise Missing(f"{stem}.py has no `{name}`")
+        if found != "callable":
+            raise Missing(f"`{name}` in {stem}.py is a {found}, not a function")
+        return _Function(self, stem, name)
+
+    @contextlib.contextmanager
+    def noticing(self, family: str) -> Iterator[list[str]]:
+        """Collect the ready-made calls of a family."""
+        self._notice, self._seen = family, []
+        try:
+            yield self._seen
+        finally:
+            self._notice = None
+
+    def runs_here(self, module: nn.Module) -> bool:
+        """Tell whether a call of a module runs it in this process."""
+        return not isinstance(module, Mirror)
+
+    @contextlib.contextmanager
+    def replaced(self, stand_ins: Mapping[str, Any]) -> Iterator[None]:
+        """Put other objects in the place of exercises, for as long as this lasts."""
+        before, self._replaced = self._replaced, dict(stand_ins)
+        try:
+            yield
+        finally:
+            self._replaced = before
+
+    def seed(self, seed: int) -> None:
+        """Seed the other side's generators."""
+        self.ask("seed", {"seed": seed})
+
+    def random_states(self) -> list[Tensor]:
+        """Return the states of the other side's generators."""
+        reply = self.ask("random_states", {})
+        states = reply.unpack(reply.header.get("value"))
+        if type(states) is not list or not all(isinstance(one, Tensor) for one in states):
+            raise self._nonsense("its generators have no states")
+        return states
+
+    def is_stub(self, full: str) -> bool:
+        """Tell whether an exercise holds nothing yet."""
+        stem, name = full.split(".")
+        self._names_in(stem)
+        return name in self._stubs[stem]
+
+    def owner(self, code: types.CodeType) -> str | None:  # noqa: ARG002
+        """Return nothing: no code of the answer is on this side."""
+        return None
+
+    def close(self) -> None:
+        """End the other process and all that it has started."""
+        if self.process is not None:
+            self.process.end()
+        self.process = None
+        self._fresh()
+
+    # ---- asking ----
+
+    def exchange(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
+        """Ask the worker; one that is not there is started, one that is lost is said so."""
+        if self.process is None:
+            self.process = self._start()
+            self.channel = self.process.channel
+        if self._beginning is not None and kind != "load":
+            say = {**say, "begin": self._beginning, "stand_ins": self._stand_ins()}
+            self._beginning = None
+        if self._spent > self.seconds * GRACE:
+            raise self._gone(TimeoutError())  # it does not hear the alarm, and goes on
+        began = time.monotonic()
+        # an import has a clock of its own: the check that happens to need it may be nearly over
+        spent = 0.0 if kind == "load" else self._spent
+        say = {**say, "ms": max(10, int(1000 * (self.seconds - spent)))}
+        self._deadline = began + say["ms"] / 1000 * GRACE + 2
+        try:
+            return super().exchange(kind, say, parcel)
+        except (OSError, EOFError, WireError) as problem:
+            raise self._gone(problem) from None
+        except TooLarge:
+            raise self._nonsense("it was asked more than a message can hold") from None
+        finally:
+            if kind != "load":
+                self._spent += time.monotonic() - began
+
+    def besides(self, token: int, parcel: Parcel) -> dict[str, Any]:  # noqa: ARG002
+        """Say whether to go backward on the pretended machine."""
+        return {} if self.crossing is None else {"crosses": True}
+
+    def deadline(self) -> float:
+        """Return until when a reply must have come."""
+        return self._deadline
+
+    def call(self, where: dict[str, Any], args: Any, kwargs: Any, times: int = 1) -> Any:
+        """Call something over there, and return what came out."""
+        parcel = self.parcel(strided=True)
+        twins = [v for v in (where.get("twin"), *args, *kwargs.values()) if v is not None]
+        say = {key: value for key, value in where.items() if key != "twin"}
+        say["value"] = parcel.pack((tuple(args), dict(kwargs)))
+        leaves = [one for one in parcel.sent if one.requires_grad]
+        if "twin" in where:
+            say["own"] = where["twin"].state(parcel)
+        modules = [v for v in twins if isinstance(v, Twin | Mirror)]
+        mirrors = [v if isinstance(v, Twin) else v.kit_twin for v in modules]
+        for twin in mirrors:
+            leaves += [w for w in twin.weights() if w.requires_grad]
+        leaves = list({id(one): one for one in leaves}.values())
+        say["switches"] = [torch.is_grad_enabled(), NAMES[torch.get_default_dtype()]]
+        if times != 1:
+            say["times"] = times
+        if self._notice:
+            say["notice"] = self._notice
+            if "stem" in where:
+                self._seen += self._in_source(where["stem"], where["name"], self._notice)
+        if self.crossing is not None:
+            say["crosses"] = True
+        watched = [[t.number, path] for t in mirrors for path in t.watched]
+        if watched:
+            say["watch"] = watched
+        given = [*args, *kwargs.values()]
+        return self._came(self.ask("call", say, parcel), parcel, leaves, given)
+
+    def _in_source(self, stem: str, name: str, family: str) -> list[str]:
+        """Return the ready-made calls that stand in an exercise's source, whether made or not."""
+        key = (stem, name, family)
+        if key not in self._read:
+            self._read[key] = ready_made(self.folder / f"{stem}.py", name, family)
+        return self._read[key]
+
+    def _came(
+        self, reply: Opened, parcel: Parcel, leaves: list[Tensor], given: Sequence[Any]
+    ) -> Any:
+        with self._sense():
+            self._listen(reply)
+            self._join(reply, leaves)
+            home = self.place if self.crossing is None else ELSEWHERE
+            for value, meta in zip(reply.tensors, reply.metas, strict=True):
+                if home != "cpu" or meta[4]:
+                    value.kit_place = (meta[4] or home, home)  # type: ignore[attr-defined]
+            self._take_changes(reply, parcel, given)
+            return reply.unpack(reply.header.get("value"))
+
+    def _join(self, reply: Opened, leaves: list[Tensor]) -> None:
+        """Put what wants gradients where it has them from: the other side of the graph."""
+        wanting = [at for at, meta in enumerate(reply.metas) if meta[3]]
+        token = reply.header.get("token")
+        if wanting and type(token) is int:
+            values = [reply.tensors[at] for at in wanting]
+            if not all(value.is_floating_point() or value.is_complex() for value in values):
+                raise WireError("what is not a float cannot want gradients")
+            if torch.is_grad_enabled():
+                joined = self.across(token, values, leaves)
+                for at, value in zip(wanting, joined, strict=True):
+                    reply.tensors[at] = value
+
+    @contextlib.contextmanager
+    def _sense(self) -> Iterator[None]:
+        try:
+            yield
+        except WireError as problem:
+            raise self._gone(problem) from None
+
+    def next(self) -> Opened:
+        """Wait for a message; one that tells of an error still tells what was seen."""
+        message = super().next()
+        if "raised" in message.header:
+            self._listen(message)
+        return message
+
+    def _listen(self, message: Opened) -> None:
+        """Take in what the worker claims of a call besides its result."""
+        header = message.header
+        left = header.get("left")
+        if type(left) is list and len(left) == 2:
+            dtype = DTYPES.get(left[1]) if type(left[1]) is str else None
+            known = dtype if dtype in SWITCHES else torch.float32
+            self.left = Left(left[0] is True, known or torch.float32)
+        self._seen += _words(header.get("seen"))
+        if self.crossing is not None:
+            for mistake in heard(header.get("mistakes")):
+                self.crossing.trip.add(mistake)
+        self.warnings += _words(header.get("warnings"))[: max(0, 100 - len(self.warnings))]
+        handed = header.get("handed")
+        if type(handed) is list and len(handed) == 3 and type(handed[0]) is int:
+            given = message.unpack(handed[2])
+            if handed[0] in self._twins and type(given) is tuple and len(given) == 2:
+                self._twins[handed[0]].was_handed(handed[1], *given)
+
+    def _take_changes(self, reply: Opened, parcel: Parcel, given: Sequence[Any]) -> None:
+        holders = reply.header.get("holders")
+        for one in holders if type(holders) is list else []:
+            at, said = one if type(one) is list and len(one) == 2 else (None, None)
+            if type(at) is not int or not 0 <= at < len(given):
+                raise WireError("an input that was not given")
+            self.became.append((given[at], reply.unpack(said)))
+        inputs = reply.header.get("inputs")
+        for one in inputs if type(inputs) is list else []:
+            at, number = one if type(one) is list and len(one) == 2 else (None, None)
+            if type(at) is not int or not 0 <= at < len(parcel.sent):
+                raise WireError("an input that was not given")
+            self.became.append((parcel.sent[at], reply.tensor(number)))
+        modules = reply.header.get("modules")
+        for one in modules if type(modules) is list else []:
+            if type(one) is not list or len(one) != 5:
+                raise WireError("a module's state is none")
+            kind, number, weights, training, extras = one
+            if kind == "lent":
+                self.lending.take(number, weights, training, extras, reply)
+            elif type(number) is int and number in self._twins:
+                self._twins[number].take(weights, training, reply)
+
+    # ---- values ----
+
+    def special(self, value: Any, parcel: Parcel) -> Any:
+        """Turn what a suite hands over into JSON."""
+        if isinstance(value, Mirror):
+            return {"m": {"number": value.kit_twin.number, **value.kit_twin.state(parcel)}}
+        if isinstance(value, nn.Module):
+            return {"b": self.lending.lend(value, parcel)}
+        if isinstance(value, torch.Generator):
+            return {"g": self._generator(value, parcel)}
+        raise TypeError(f"a suite cannot hand over a {type(value).__name__}")
+
+    def _generator(self, value: torch.Generator, parcel: Parcel) -> list[Any]:
+        known = next((n for n, one in self._generators.items() if one is value), None)
+        if known is not None:
+            return [known, None]
+        number = len(self._generators) + 1
+        self._generators[number] = value
+        return [number, parcel.tensor(value.get_state())]
+
+    def opened(self, key: str, inner: Any, message: Opened) -> Any:
+        """Turn what the worker says into a value."""
+        if key == "m" and type(inner) is list and len(inner) == 2 and type(inner[0]) is int:
+            if inner[0] not in self._twins:
+                self._twins[inner[0]] = mirrored(self, inner[0], inner[1], message)
+            return self._twins[inner[0]].root
+        if key == "b":
+            return self.lending.module(inner)
+        if key == "z" and type(inner) is list and len(inner) == 2:
+            return _vast(*inner)
+        if key == "o" and type(inner) is list and len(inner) == 2:
+            return opaque(*inner)
+        if key == "c" and type(inner) is str and inner.split(":")[0] in ("cpu", "cuda", "meta"):
+            with contextlib.suppress(RuntimeError):
+                return torch.device(inner)
+        raise WireError("a value of no known kind")
+
+    def answer(self, kind: str, message: Opened) -> tuple[dict[str, Any], Parcel | None]:
+        """Work out what has been lent; nothing else is done for a worker."""
+        self.lending.count(message)
+        if kind == "backward":
+            self.lending.stands(message)
+            return self.pull(message)
+        return self.lending.serve(kind, message)
+
+    def raised(self, error: BaseException) -> dict[str, Any]:
+        """Describe an error of something lent."""
+        names = [one.__name__ for one in type(error).__mro__[:-1]]
+        return {"types": names, "text": str(error)[:1000], "frames": [], "owner": None}
+
+    def rebuilt(self, said: Any) -> BaseException:
+        """Make the error that the answer has raised."""
+        error = raised.rebuilt(said, self.folder)
+        known = {f"{stem}.{name}" for stem, names in self.names.items() for name in names}
+        if isinstance(error, HangsError) and str(error) not in known:
+            return self._nonsense("it waits for an exercise that there is not")
+        if getattr(error, "kit_owner", None) not in known:
+            error.kit_owner = None  # type: ignore[attr-defined]
+        return error
+
+    # ---- how it is done ----
+
+    def _fresh(self) -> None:
+        self._found: dict[str, dict[str, str]] = {}
+        self._broken: dict[str, BrokenFile] = {}
+        self._loaded: list[str] = []
+        self._stubs: dict[str, list[str]] = {}
+        self._deadline = 0.0
+        self.lending = Lending(self)
+
+    def _names_in(self, stem: str) -> dict[str, str]:
+        if stem in self._broken:
+            raise self._broken[stem]
+        if stem not in self._found:
+            self.loading = stem
+            try:
+                header = self.ask("load", {"stem": stem}).header
+            except BrokenFile as problem:
+                self._broken[stem] = problem
+                self.loading = None
+                raise
+            self.loading = None
+            found = header.get("found")
+            self._found[stem] = {
+                name: printable(what)[:60]
+                for name, what in (found.items() if type(found) is dict else ())
+                if type(what) is str
+            }
+            self._loaded = _words(header.get("loaded"))
+            self._stubs[stem] = _words(header.get("stubs"))
+        return self._found[stem]
+
+    def _stand_ins(self) -> list[list[Any]]:
+        said: list[list[Any]] = []
+        for full, made in self._replaced.items():
+            if isinstance(made, Hangs):
+                said.append([full, "hangs", 0, full])
+            else:
+                how = "class" if isinstance(made, type) else "function"
+                name = full.rpartition(".")[2]
+                said.append([full, how, self.lending.number_of(made), name])
+        return said
+
+    def _gone(self, problem: BaseException) -> Lost:
+        """Say how the worker was lost, and let go of it."""
+        process, self.process = self.process, None
+        self._spent = 0.0
+        self._fresh()
+        if isinstance(problem, TimeoutError):
+            verdict, says = "timeout", "did not come back in time and was ended"
+        elif isinstance(problem, WireError):
+            verdict, says = "error", f"sent something that is no answer: {problem}"
+        else:
+            verdict, says = "crashed", ""
+        words = process.end(expected=verdict != "crashed") if process is not None else ""
+        return Lost(verdict, says or words)
+
+    def upset(self, problem: Exception) -> Lost:
+        """Let go of a worker whose answers the judge cannot deal with."""
+        return self._nonsense(f"{type(problem).__name__} at what came")
+
+    def _nonsense(self, says: str) -> Lost:
+        return self._gone(WireError(says))
+
+
+class _Function:
+    """An exercise in the other process."""
+
+    # it is handed copies
+    leaves_inputs = True
+
+    def __init__(self, world: RemoteWorld, stem: str, name: str) -> None:
+        self.world, self.where = world, {"stem": stem, "name": name}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        return self.world.call(self.where, args, kwargs)
+
+    def repeated(self, times: int, *args: Any) -> list[Any]:
+        """Call it many times in one go."""
+        made = self.world.call(self.where, args, {}, times)
+        if type(made) is not list or len(made) != times:
+            raise self.world._nonsense("not as many results as calls")
+        return made
+
+
+def opaque(name: Any, said: Any) -> Any:
+    """Make an object that has nothing but a type's name and a text."""
+    word = name[:60] if type(name) is str and name.isidentifier() else "object"
+    text = printable(said[:200]) if type(said) is str else "?"
+    made = type(word, (), {"__repr__": lambda _: text, "__module__": "answer"})
+    return made()
+
+
+def _vast(name: Any, shape: Any) -> Any:
+    """Make an object in the place of a tensor that is too large to be sent."""
+    good = type(shape) is list and len(shape) <= 16 and type(name) is str and name in DTYPES
+    if not good or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
+        raise WireError("a shape is none")
+    return opaque("Tensor", f"{name} {shape}, far too large")
+
+
+def _words(said: Any) -> list[str]:
+    listed = said[:20] if type(said) is list else []
+    return [printable(one[:300]) for one in listed if type(one) is str]

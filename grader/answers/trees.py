@@ -1,0 +1,150 @@
+"""Modules on the wire: their parts, what kind each is, and the weights in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.answers.wire import Opened, Parcel, WireError
+
+# what a suite may ask of a part: is it one of these?
+KINDS: dict[str, type[nn.Module]] = {
+    kind.__name__: kind
+    for kind in (
+        nn.Linear, nn.Embedding, nn.MultiheadAttention, nn.TransformerEncoderLayer,
+        nn.TransformerDecoderLayer, nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer,
+        nn.Module,
+    )
+}  # fmt: skip
+MOST_PARTS = 512
+
+
+@dataclass(frozen=True)
+class Part:
+    """A module inside a module: its path, its class's name, and the nearest of KINDS."""
+
+    path: str
+    name: str
+    kind: type[nn.Module]
+    training: bool
+    same_as: str | None
+    without: tuple[str, ...]
+
+
+def described(module: nn.Module, parcel: Parcel) -> dict[str, Any]:
+    """Describe a module; its weights are put into the parcel."""
+    parts: list[list[Any]] = []
+    first: dict[int, str] = {}
+    for path, part in module.named_modules(remove_duplicate=False):
+        kind = next(k.__name__ for k in type(part).__mro__ if KINDS.get(k.__name__) is k)
+        same = first.setdefault(id(part), path)
+        without = [name for name, weight in part._parameters.items() if weight is None]
+        parts.append([path, type(part).__name__, kind, part.training,
+                      None if same == path else same, without])  # fmt: skip
+    return {"parts": parts, "weights": weights(module, parcel)}
+
+
+def weights(module: nn.Module, parcel: Parcel) -> list[Any]:
+    """List the weights of a module, each once, with the paths under which it stands."""
+    listed: dict[int, list[Any]] = {}
+    for path, weight in parameters(module):
+        if id(weight) in listed:
+            listed[id(weight)][0].append(path)
+        else:
+            number = parcel.tensor(weight.detach())
+            listed[id(weight)] = [[path], number, weight.requires_grad]
+    return list(listed.values())
+
+
+def parameters(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Go through every weight under every path."""
+    return module.named_parameters(remove_duplicate=False)
+
+
+def parts_of(said: Any) -> list[Part]:
+    """Read the parts of a description; the first is the module itself."""
+    if type(said) is not list or not 0 < len(said) <= MOST_PARTS:
+        raise WireError("a module's parts are none")
+    parts = [_part(one) for one in said]
+    if parts[0].path or any(not part.path for part in parts[1:]):
+        raise WireError("a module's parts are none")
+    return parts
+
+
+def _part(said: Any) -> Part:
+    if type(said) is not list or len(said) != 6:
+        raise WireError("a module's part is none")
+    path, name, kind, training, same, without = said
+    good = _is_path(path) and type(name) is str and type(kind) is str and kind in KINDS
+    good = good and type(training) is bool and (same is None or _is_path(same))
+    if not good or type(without) is not list or not all(map(_is_name, without)):
+        raise WireError("a module's part is none")
+    word = name[:60] if name.isidentifier() else "Module"
+    return Part(path, word, KINDS[kind], training, same, tuple(without))
+
+
+def weights_of(said: Any, message: Opened) -> list[tuple[list[str], Tensor, bool]]:
+    """Read weights: the paths of each, its values, and whether it wants gradients."""
+    if type(said) is not list or len(said) > MOST_PARTS:
+        raise WireError("a module's weights are none")
+    made = []
+    for one in said:
+        if type(one) is not list or len(one) != 3 or type(one[2]) is not bool:
+            raise WireError("a module's weight is none")
+        if type(one[0]) is not list or not one[0] or not all(map(_is_path, one[0])):
+            raise WireError("a module's weight has no path")
+        made.append((one[0], message.tensor(one[1]), one[2]))
+    return made
+
+
+def put(module: nn.Module, path: str, weight: nn.Parameter | None) -> None:
+    """Put a weight under its path."""
+    owner, _, name = path.rpartition(".")
+    part = module.get_submodule(owner)
+    if hasattr(part, name) and name not in part._parameters:
+        raise WireError("a weight would take the place of something else")
+    part.register_parameter(name, weight)
+
+
+def attach(root: nn.Module, path: str, part: nn.Module) -> None:
+    """Put a part under its path."""
+    owner, _, name = path.rpartition(".")
+    holder = root.get_submodule(owner)
+    if hasattr(holder, name) and name not in holder._modules:
+        raise WireError("a part would take the place of something else")
+    holder.add_module(name, part)
+
+
+def at(root: nn.Module, path: str) -> Any:
+    """Return the weight that stands under a path, or None."""
+    owner, _, name = path.rpartition(".")
+    try:
+        return root.get_submodule(owner)._parameters.get(name)
+    except AttributeError:
+        return None
+
+
+def set_values(weight: Tensor, values: Tensor, wants: bool) -> None:
+    """Give a weight other values, in place wherever they fit."""
+    with torch.no_grad():
+        if weight.shape == values.shape and weight.dtype == values.dtype:
+            weight.copy_(values)
+        else:
+            weight.data = values.clone()
+    if weight.requires_grad != wants and weight.is_leaf:
+        weight.requires_grad_(wants)
+
+
+def _is_path(said: Any) -> bool:
+    return (type(said) is str and len(said) <= 200 and all(map(_is_name, said.split(".")))) or (
+        said == ""
+    )
+
+
+def _is_name(said: Any) -> bool:
+    # names of containers' parts are numbers
+    return type(said) is str and (said.isidentifier() or said.isdigit()) and len(said) <= 60

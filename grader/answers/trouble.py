@@ -1,0 +1,73 @@
+"""What can stand between a check and an answer."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+LONGEST = 2000
+
+
+class Unanswerable(Exception):
+    """There is no answer to check: its file, or the exercise in it, is not to be had."""
+
+
+class Missing(Unanswerable):
+    """The file is there, but the exercise is not in it."""
+
+
+class BrokenFile(Unanswerable):
+    """A chapter's file cannot be imported; the cause is the student's own error."""
+
+    def __init__(self, stem: str, cause: BaseException) -> None:
+        super().__init__(f"{stem}.py cannot be imported")
+        self.stem, self.cause = stem, cause
+
+
+class HangsError(Exception):
+    """Stands in for an exercise that did not come back from an earlier check."""
+
+
+class Hangs:
+    """Takes the place of an exercise that did not come back, and says so when it is called."""
+
+    def __init__(self, full: str) -> None:
+        self.full = full
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Say so."""
+        raise HangsError(self.full)
+
+
+class TimeLimit(BaseException):
+    """The time of a check is up; no `except Exception` of an answer gets hold of it."""
+
+
+class Lost(BaseException):
+    """The process that an answer ran in is gone, and what it would have said with it.
+
+    Attributes:
+        verdict: what that makes of the check: "crashed", "timeout" or "error".
+        says: what happened, as the end of a sentence.
+    """
+
+    def __init__(self, verdict: str, says: str) -> None:
+        super().__init__(says)
+        self.verdict, self.says = verdict, says
+
+
+class NurseryError(BaseException):
+    """No worker could be started; nothing about the submission is known."""
+
+
+def words_of(problem: BaseException) -> str:
+    """Return the text of an error: printable, not endless, and never an error itself."""
+    try:
+        text = str(problem)[:LONGEST]
+    except Exception:
+        text = "(its text cannot be read)"
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """Return the text with every sign that is not printable as a question mark."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else "?" for sign in text)

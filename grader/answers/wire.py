@@ -1,0 +1,414 @@
+"""Values on the wire: JSON for the structure, raw bytes for the numbers. Reading runs no code.
+
+A message is a header's length, a body's length, the header and the body. The header is JSON; a
+tensor stands in it by its number, its dtype, shape and strides in a list beside it, its bytes in
+the body. Whatever comes in is bounded and checked before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from grader.answers.pretended.tensors import Elsewhere
+from grader.answers.trouble import printable
+
+HEAD = struct.Struct("<II")
+ALIGNED = 16
+LARGEST_HEADER = 2**20
+LARGEST_BODY = 2**24
+MOST_TENSORS = 4096
+MOST_DIMENSIONS = 16
+MOST_NUMBERS = 2**40
+DEEPEST = 16
+LONGEST_TEXT = 4000
+CHUNK = 2**17
+PADDING = [b"\0" * lacking for lacking in range(ALIGNED)]
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64,
+        torch.complex128, torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64,
+        torch.bool,
+    )
+}  # fmt: skip
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+SIZES = {name: torch.empty(0, dtype=dtype).element_size() for name, dtype in DTYPES.items()}
+
+
+class WireError(Exception):
+    """What came is no message, or is more than a message may be."""
+
+
+class TooLarge(Exception):
+    """A value that is to be sent is larger than a message may be."""
+
+
+@dataclass
+class Parcel:
+    """What goes into one message besides its header: the tensors, each once.
+
+    Attributes:
+        special: turns a value that the wire does not know into JSON; raises TypeError if it can't.
+        home: the name of the device that counts as the CPU of the other side.
+        strided: whether tensors keep their strides.
+    """
+
+    special: Callable[[Any, Parcel], Any]
+    home: str = "cpu"
+    strided: bool = True
+    metas: list[list[Any]] = field(default_factory=list)
+    chunks: list[Any] = field(default_factory=list)
+    size: int = 0
+    sent: list[Tensor] = field(default_factory=list)
+    _places: dict[int, int] = field(default_factory=dict)
+
+    def pack(self, value: Any, depth: int = 0) -> Any:
+        """Turn a value into JSON; tensors are put into the parcel."""
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if isinstance(value, Tensor):
+            try:
+                return {"t": self.tensor(value)}
+            except (TypeError, TooLarge):
+                return self.special(value, self)
+        if kind is str:
+            return value[:LONGEST_TEXT]
+        if kind is int and -(2**63) <= value < 2**63:
+            return value
+        if kind is float:
+            return {"f": value.hex()}
+        if kind in (tuple, list, dict, torch.Size) and depth < DEEPEST:
+            return self._several(value, depth + 1)
+        return self._other(value)
+
+    def _several(self, value: Any, depth: int) -> Any:
+        if type(value) is dict:
+            pairs = [[self.pack(k, depth), self.pack(v, depth)] for k, v in value.items()]
+            return {"d": pairs}
+        return {"l" if type(value) is list else "u": [self.pack(one, depth) for one in value]}
+
+    def _other(self, value: Any) -> Any:
+        if isinstance(value, torch.device):
+            return {"c": str(value)}
+        if isinstance(value, torch.dtype) and value in NAMES:
+            return {"y": NAMES[value]}
+        if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fiub":
+            return self._numpy(value)
+        return self.special(value, self)
+
+    def tensor(self, value: Tensor) -> int:
+        """Put a tensor into the parcel and return its number; the same one keeps its number."""
+        if id(value) in self._places:
+            return self._places[id(value)]
+        wants = value.requires_grad
+        flat, strides, name = self._flat(value)
+        data = flat.numpy().tobytes()
+        number = len(self.metas)
+        self._reserve(len(data))
+        self.chunks.append(data)
+        self.chunks.append(PADDING[-len(data) % ALIGNED])
+        self.metas.append([name, list(value.shape), strides, wants, self._place(value)])
+        self.sent.append(value)
+        self._places[id(value)] = number
+        return number
+
+    def _place(self, value: Tensor) -> str:
+        """Say where a tensor is; nothing if it is at home."""
+        if hasattr(value, "kit_place"):
+            return str(value.kit_place[0])
+        place = "cpu" if value.is_cpu else str(value.device)
+        return "" if place == self.home else place
+
+    def _flat(self, value: Tensor) -> tuple[Tensor, list[int] | None, str]:
+        """Return the numbers in a row, and the strides where they are not in order."""
+        value = value.inner if isinstance(value, Elsewhere) else value
+        if value.layout is not torch.strided or value.is_quantized or value.device.type == "meta":
+            raise TypeError("not a plain tensor")
+        name = NAMES.get(value.dtype)
+        if name is None or value.dim() > MOST_DIMENSIONS:
+            raise TypeError(f"{value.dim()} dimensions of {value.dtype}")
+        if value.numel() * SIZES[name] > LARGEST_BODY:
+            raise TooLarge(list(value.shape))
+        plain, strides = value.detach(), None
+        if not plain.is_cpu or plain.is_complex() or plain.is_neg():
+            plain = plain.cpu().resolve_conj().resolve_neg()
+        elif self.strided and not plain.is_contiguous() and plain.numel():
+            strides = list(plain.stride())
+            span = 1 + sum((n - 1) * s for n, s in zip(plain.shape, strides, strict=True))
+            plain = plain.as_strided((span,), (1,), plain.storage_offset())
+        if plain.dtype is torch.bfloat16:  # NumPy does not know it
+            plain = plain.contiguous().view(torch.int16)
+        return plain, strides, name
+
+    def _numpy(self, value: Any) -> Any:
+        scalar = isinstance(value, np.generic)
+        row = torch.from_numpy(np.array(value, ndmin=1, copy=True)).reshape(np.shape(value))
+        return {"n": [self.tensor(row), scalar]}
+
+    def _reserve(self, size: int) -> None:
+        size += -size % ALIGNED
+        if self.size + size > LARGEST_BODY or len(self.metas) >= MOST_TENSORS:
+            raise TooLarge
+        self.size += size
+
+
+@dataclass
+class Opened:
+    """A message that has come: its header, and its tensors.
+
+    Attributes:
+        special: turns JSON that the wire does not know into a value; raises WireError if it can't.
+        raw: the body, as the tensors see it.
+    """
+
+    header: dict[str, Any]
+    tensors: list[Tensor]
+    metas: list[list[Any]]
+    raw: bytearray
+    special: Callable[[str, Any, Opened], Any]
+
+    def unpack(self, said: Any, depth: int = 0) -> Any:
+        """Turn JSON back into a value."""
+        if said is None or type(said) in (bool, int):
+            return said
+        if type(said) is str:
+            return said[:LONGEST_TEXT]
+        if depth > DEEPEST or type(said) is not dict or len(said) != 1:
+            raise WireError("a value is not what it should be")
+        ((key, inner),) = said.items()
+        if key == "t":
+            return self.tensor(inner)
+        if key in ("u", "l") and type(inner) is list:
+            many = [self.unpack(one, depth + 1) for one in inner]
+            return tuple(many) if key == "u" else many
+        if key == "d" and type(inner) is list:
+            return self._dictionary(inner, depth + 1)
+        if key == "y" and type(inner) is str and inner in DTYPES:
+            return DTYPES[inner]
+        if key == "f":
+            return _float(inner)
+        if key == "n":
+            return self._numpy(inner)
+        return self.special(key, inner, self)
+
+    def tensor(self, number: Any) -> Tensor:
+        """Return a tensor by its number."""
+        if type(number) is not int or not 0 <= number < len(self.tensors):
+            raise WireError("there is no such tensor")
+        return self.tensors[number]
+
+    def _dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for pair in pairs:
+            if type(pair) is not list or len(pair) != 2:
+                raise WireError("a dictionary is none")
+            key = self.unpack(pair[0], depth)
+            if not isinstance(key, str | int | float | bool | None):
+                raise WireError("a key is none")
+            made[key] = self.unpack(pair[1], depth)
+        return made
+
+    def _numpy(self, inner: Any) -> Any:
+        if type(inner) is not list or len(inner) != 2:
+            raise WireError("an array is none")
+        values = self.tensor(inner[0])
+        if values.dtype in (torch.bfloat16,):
+            raise WireError("an array is none")
+        array = values.detach().numpy()
+        return array[()] if inner[1] is True and array.ndim == 0 else array
+
+
+def send(
+    channel: Channel,
+    header: dict[str, Any],
+    parcel: Parcel | None = None,
+    deadline: float | None = None,
+) -> None:
+    """Send a message, until `deadline` on the monotonic clock.
+
+    Raises:
+        TooLarge: the header is longer than a header may be.
+        OSError: the other side is gone, or does not listen.
+    """
+    if parcel is not None and parcel.metas:
+        header["tensors"] = parcel.metas
+    text = ENCODE(header).encode()
+    if len(text) > LARGEST_HEADER:
+        raise TooLarge
+    size = parcel.size if parcel is not None else 0
+    chunks = parcel.chunks if parcel is not None else ()
+    channel.patient_until(deadline)
+    channel.socket.sendall(b"".join([HEAD.pack(len(text), size), text, *chunks]))
+
+
+class Channel:
+    """A socket, and what has come from it and was not asked for yet.
+
+    Args:
+        socket: connected to the other side.
+    """
+
+    def __init__(self, socket: socket.socket) -> None:
+        self.socket = socket
+        self._rest = b""
+
+    def exactly(self, size: int, deadline: float | None) -> bytearray:
+        """Wait for so many bytes.
+
+        Raises:
+            TimeoutError: they did not come in time.
+            EOFError: the other side is gone.
+        """
+        data = bytearray(self._rest[:size])
+        self._rest = self._rest[size:]
+        while len(data) < size:
+            self.patient_until(deadline)
+            more = self.socket.recv(CHUNK)
+            if not more:
+                raise EOFError
+            lacking = size - len(data)
+            data += more[:lacking]
+            self._rest = more[lacking:]
+        return data
+
+    def patient_until(self, deadline: float | None) -> None:
+        """Let nothing on the socket take longer than until `deadline`.
+
+        Raises:
+            TimeoutError: that is now.
+        """
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimeoutError
+        self.socket.settimeout(left)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+
+def receive(
+    channel: Channel,
+    special: Callable[[str, Any, Opened], Any],
+    deadline: float | None = None,
+    *,
+    trusted: bool = False,
+) -> Opened:
+    """Wait for a message, until `deadline` on the monotonic clock.
+
+    In what is asked, tensors that want gradients are leaves; in a reply they are plain.
+
+    Raises:
+        WireError: what came is no message.
+        TimeoutError: it did not come in time, or not all of it.
+        EOFError: the other side is gone.
+    """
+    header_size, body_size = HEAD.unpack(channel.exactly(HEAD.size, deadline))
+    if header_size > LARGEST_HEADER or body_size > LARGEST_BODY:
+        raise WireError("a message is too long")
+    text = channel.exactly(header_size, deadline)
+    body = channel.exactly(body_size, deadline)
+    try:
+        header = DECODE(text.decode())
+    except (ValueError, RecursionError) as problem:
+        raise WireError("a header is not JSON") from problem
+    if type(header) is not dict:
+        raise WireError("a header is not a dictionary")
+    metas = header.pop("tensors", [])
+    if type(metas) is not list or len(metas) > MOST_TENSORS:
+        raise WireError("a list of tensors is none")
+    tensors = _tensors(metas, body, trusted, leaves="ask" in header)
+    return Opened(header, tensors, metas, body, special)
+
+
+def _tensors(metas: list[Any], body: bytearray, trusted: bool, leaves: bool) -> list[Tensor]:
+    made, at = [], 0
+    for meta in metas:
+        name, shape, strides, wants, _ = meta if trusted else _checked(meta)
+        count = _span(shape, strides)
+        size = count * SIZES[name]
+        if at + size > len(body):
+            raise WireError("a body is too short")
+        row = _row(body, name, count, at, trusted)
+        at += size + (-size % ALIGNED)
+        try:
+            tensor = row.as_strided(shape, strides) if strides is not None else row.view(shape)
+        except RuntimeError as problem:
+            raise WireError("a tensor's sizes are none") from problem
+        if leaves and wants and (tensor.is_floating_point() or tensor.is_complex()):
+            tensor = tensor.detach().requires_grad_()
+        made.append(tensor)
+    if at != len(body):
+        raise WireError("a body is too long")
+    return made
+
+
+def _checked(meta: Any) -> list[Any]:
+    if type(meta) is not list or len(meta) != 5:
+        raise WireError("a tensor's description is none")
+    name, shape, strides, wants, place = meta
+    good = type(name) is str and name in DTYPES and type(wants) is bool and _short(place)
+    if not good or not _sizes(shape):
+        raise WireError("a tensor's description is none")
+    if strides is not None:
+        raise WireError("strides that nobody asked for")
+    return meta
+
+
+def _short(text: Any) -> bool:
+    return type(text) is str and len(text) <= 16 and text.isascii() and text == printable(text)
+
+
+def _sizes(sizes: Any) -> bool:
+    return (
+        type(sizes) is list
+        and len(sizes) <= MOST_DIMENSIONS
+        and all(type(size) is int and 0 <= size <= LARGEST_BODY for size in sizes)
+    )
+
+
+def _span(shape: list[int], strides: list[int] | None) -> int:
+    if strides is None:
+        return math.prod(shape)
+    if math.prod(shape) > LARGEST_BODY or 0 in shape:
+        raise WireError("a tensor's strides are none")
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+
+
+def _row(body: bytearray, name: str, count: int, at: int, trusted: bool) -> Tensor:
+    if not count:
+        return torch.empty(0, dtype=DTYPES[name])
+    if name == "bool" and not trusted:
+        # bytes other than 0 and 1 would be no booleans
+        return torch.frombuffer(body, dtype=torch.uint8, count=count, offset=at) != 0
+    return torch.frombuffer(body, dtype=DTYPES[name], count=count, offset=at)
+
+
+def _float(said: Any) -> float:
+    if type(said) is not str or len(said) > 64:
+        raise WireError("a number is none")
+    try:
+        return float.fromhex(said)
+    except (ValueError, OverflowError):
+        raise WireError("a number is none") from None
+
+
+def _refused(_: str) -> None:
+    raise ValueError("floats travel as text")
+
+
+ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+DECODE = json.JSONDecoder(parse_constant=_refused, parse_float=_refused).decode

@@ -1,0 +1,468 @@
+"""The worker: runs one answer in a process of its own, and does what the judge asks for."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.answers import kernels, raised, trees
+from grader.answers.door import crossed
+from grader.answers.end import End
+from grader.answers.lent import LentModule, lent_class, lent_function, lent_module
+from grader.answers.pretended import Crossing
+from grader.answers.trouble import BrokenFile, Hangs, TimeLimit, printable
+from grader.answers.wire import DTYPES, MOST_DIMENSIONS, NAMES, Channel, Opened, Parcel, WireError
+from grader.answers.world import World
+
+LONGEST_REPR = 100
+HOLDERS = (list, dict)
+MOST_WARNINGS = 10
+
+
+class Worker(End):
+    """The judged end of the pipe.
+
+    Attributes:
+        world: the answer.
+        stand_ins: what takes the place of an exercise when it is called through the door.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        folder: Path,
+        names: Mapping[str, Sequence[str]],
+        home: str = "cpu",
+        stand_ins: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(channel, trusted=True, home=home)
+        self.world = World(folder, names)
+        self.stand_ins = dict(stand_ins or {})
+        self._born = os.getpid()
+        self._undo = contextlib.ExitStack()
+        self._warned: list[str] = []
+        self._begin(0)
+
+    def run(self) -> None:
+        """Serve until the judge is gone."""
+        warnings.showwarning = self._warn  # type: ignore[assignment]
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, _ring)
+        with self.world.active():
+            while True:
+                self.serve(self.next())
+
+    def next(self) -> Opened:
+        """Wait for a message, and put its tensors on this side's device."""
+        message = super().next()
+        if self.home != "cpu":
+            message.tensors = [self._moved(value) for value in message.tensors]
+        return message
+
+    def _moved(self, value: Tensor) -> Tensor:
+        moved = torch.empty_strided(
+            value.shape, value.stride(), dtype=value.dtype, device=self.home
+        )
+        if value.numel() and 0 not in value.stride():
+            moved.copy_(value.detach())
+        else:
+            moved = value.detach().to(self.home)
+        return moved.requires_grad_(value.requires_grad)
+
+    def arrived(self, value: Tensor) -> Tensor:
+        """Put a gradient that has come on this side's device."""
+        return value.to(self.home)
+
+    def answer(self, kind: str, message: Opened) -> tuple[dict[str, Any], Parcel | None]:
+        """Do what the judge asks for."""
+        if os.getpid() != self._born:
+            os._exit(0)  # a fork of the answer's making, come back into our loop
+        does = getattr(self, f"on_{kind}", None)
+        if does is None:
+            raise WireError(f"nothing does {kind}")
+        if "begin" in message.header:
+            self._begin(message.header["begin"])
+            self._replace(message.header["stand_ins"])
+        say, parcel = does(message)
+        return say, parcel
+
+    def ask(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
+        """Ask the judge; if time runs out meanwhile, that is said after the reply has come."""
+        clock.held += 1
+        try:
+            return super().ask(kind, say, parcel)
+        finally:
+            clock.held -= 1
+            if clock.late and not clock.held:
+                clock.late = False
+                raise TimeLimit
+
+    def besides(self, token: int, parcel: Parcel) -> dict[str, Any]:
+        """Say how a lent module stands when the backward pass begins."""
+        module = self.went_through.pop(token, None)
+        return {} if module is None else module.kit_state(parcel)
+
+    def tells(self, problem: BaseException) -> bool:  # noqa: ARG002
+        """Tell the judge of every error, also of those that no answer should raise."""
+        return True
+
+    def raised(self, error: BaseException) -> dict[str, Any]:
+        """Describe an error for the judge."""
+        return raised.described(error, self.world)
+
+    def rebuilt(self, said: Any) -> BaseException:
+        """Make the error that something lent has raised."""
+        return raised.rebuilt(said, self.world.folder)
+
+    def _warn(self, message: Any, *_: Any) -> None:
+        if len(self._warned) < MOST_WARNINGS:
+            self._warned.append(str(message)[:300])
+
+    # ---- what the judge asks for ----
+
+    def on_load(self, message: Opened) -> tuple[dict[str, Any], None]:
+        """Import a chapter; say what stands under each of its exercises' names."""
+        stem = message.header["stem"]
+        self._undo.close()  # a chapter that is imported now must not get hold of a stand-in
+        with soft_limit(message.header["ms"]):
+            module = self.world.load(stem)
+        found = {}
+        for name in self.world.names.get(stem, ()):
+            try:
+                made = getattr(module, name, None)
+            except Exception as problem:
+                raise BrokenFile(stem, problem) from problem
+            if callable(made):
+                found[name] = "callable"
+            elif made is not None:
+                found[name] = type(made).__name__
+        stubs = [name for name in found if self.world.is_stub(f"{stem}.{name}")]
+        return {"found": found, "loaded": list(self.world.loaded), "stubs": stubs}, None
+
+    def on_seed(self, message: Opened) -> tuple[dict[str, Any], None]:
+        """Seed torch's own generators."""
+        self.world.seed(message.header["seed"])
+        return {}, None
+
+    def on_random_states(self, _: Opened) -> tuple[dict[str, Any], Parcel]:
+        """Return the states of torch's own generators."""
+        parcel = self.parcel()
+        return {"value": parcel.pack(self.world.random_states())}, parcel
+
+    def on_backward(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
+        """Go backward through what an earlier call has made."""
+        around: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+        if message.header.get("crosses") and self.crossing is not None:
+            around = self.crossing.backward_too()
+        with soft_limit(message.header["ms"]), around:
+            return self.pull(message)
+
+    def on_call(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
+        """Call an exercise, or a module that an exercise has made, once or many times."""
+        header = message.header
+        args, kwargs = message.unpack(header["value"])
+        made = self._callable(header)
+        if isinstance(made, nn.Module) and "own" in header:
+            self._told(made, header["own"], message)
+        modules = [made] if isinstance(made, nn.Module) else []
+        modules += [v for v in (*args, *kwargs.values()) if isinstance(v, nn.Module)]
+        own = [m for m in modules if not isinstance(m, LentModule)]
+        leaves = [value for value in message.tensors if value.requires_grad]
+        leaves += _unique(w for m in own for _, w in trees.parameters(m) if w.requires_grad)
+        before = bytes(message.raw), _snapshot(message.tensors), [_weights(m) for m in modules]
+        holders = [(at, v) for at, v in enumerate((*args, *kwargs.values())) if type(v) in HOLDERS]
+        held = [(at, copy.copy(one)) for at, one in holders]
+        times = header.get("times", 1)
+        calls = made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
+        if header.get("crosses"):
+            calls = crossed(made, self._crossing())
+        told: dict[str, Any] = {}
+        handed: list[Any] = []
+        try:
+            value = self._inside(calls, args, kwargs, message, told, handed)
+        except BaseException as problem:
+            parcel = self.parcel()
+            return {"raised": self.raised(problem), **told, **self._handed(handed, parcel)}, parcel
+        parcel = self.parcel()
+        say = {"value": parcel.pack(value), **told, **self._handed(handed, parcel)}
+        outputs = [one for one in parcel.sent if one.requires_grad]
+        if outputs:
+            say["token"] = self.keep(outputs, leaves)
+        say.update(self._changes(message, modules, before, parcel))
+        if holders != held:
+            say["holders"] = [[at, parcel.pack(one)] for at, one in holders]
+        return say, parcel
+
+    def on_to(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
+        """Move a module, buffers and all, to this side's device and to a dtype."""
+        module = self._object(message.header["module"])
+        module.to(self.home, DTYPES[message.header["dtype"]])
+        parcel = self.parcel()
+        return {"tree": trees.described(module, parcel)}, parcel
+
+    def on_attribute(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
+        """Return an attribute of a module."""
+        module = self._object(message.header["module"])
+        part = module.get_submodule(message.header["path"])
+        name = message.header["name"]
+        if not hasattr(part, name):
+            return {}, self.parcel()
+        value = getattr(part, name)
+        parcel = self.parcel()
+        return {
+            "value": parcel.pack(value.detach() if isinstance(value, Tensor) else value)
+        }, parcel
+
+    # ---- how it is done ----
+
+    def _begin(self, seed: int) -> None:
+        """Begin a check: nothing of the one before is left."""
+        self.objects: dict[int, nn.Module] = {}
+        self.numbers: dict[int, int] = {}
+        self.lent: dict[int, LentModule] = {}
+        self.went_through: dict[int, LentModule] = {}
+        self._generators: dict[int, torch.Generator] = {}
+        self._undo.close()
+        self.forget_graphs()
+        self.crossing: Crossing | None = None
+        self.world.begin(seed)
+
+    def _crossing(self) -> Crossing:
+        """Return the way to the pretended machine, one for each check."""
+        if self.crossing is None:
+            self.crossing = Crossing(self.world.folder)
+        return self.crossing
+
+    def there(self, value: Any) -> Any:
+        """Put what has come from the judge where the answer works at the moment."""
+        return value if self.crossing is None else self.crossing.there(value)
+
+    def _replace(self, stand_ins: Sequence[Any]) -> None:
+        """Put stand-ins in the place of exercises, for this check."""
+        made: dict[str, Any] = {}
+        for full, how, number, name in stand_ins:
+            if how == "hangs":
+                made[full] = Hangs(full)
+            else:
+                make = lent_class if how == "class" else lent_function
+                made[full] = make(self, number, name)
+        self._undo.enter_context(self.world.replaced(made))
+
+    def _callable(self, header: dict[str, Any]) -> Callable[..., Any]:
+        if "module" in header:
+            return self._object(header["module"]).get_submodule(header["path"])
+        full = f"{header['stem']}.{header['name']}"
+        if full in self.stand_ins:
+            return self.stand_ins[full]
+        return getattr(self.world.load(header["stem"]), header["name"])
+
+    def _object(self, number: int) -> nn.Module:
+        return self.objects[number]
+
+    def _inside(
+        self,
+        made: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        message: Opened,
+        told: dict[str, Any],
+        handed: list[Any],
+    ) -> Any:
+        """Call the answer with the judge's switches set, and tell what it left of them."""
+        header = message.header
+        gradients, dtype = header["switches"]
+        seen: list[str] = []
+        del self._warned[:]
+        with contextlib.ExitStack() as around:
+            if header.get("notice"):
+                seen = around.enter_context(self.world.noticing(header["notice"]))
+                around.enter_context(kernels.replaced(header["notice"], seen, self.home))
+            if header.get("watch"):
+                around.enter_context(self._watching(header["watch"], handed))
+            torch.set_default_dtype(DTYPES[dtype])
+            torch.set_grad_enabled(gradients)
+            try:
+                with soft_limit(header["ms"]):
+                    return made(*args, **kwargs)
+            finally:
+                told["left"] = [torch.is_grad_enabled(), NAMES.get(torch.get_default_dtype(), "")]
+                torch.set_grad_enabled(True)
+                torch.set_default_dtype(torch.float32)
+                told["seen"] = seen[:MOST_WARNINGS]
+                if self.crossing is not None and header.get("crosses"):
+                    told["mistakes"] = [one.said() for one in self.crossing.trip.mistakes]
+                told["warnings"] = self._warned[:]
+
+    @contextlib.contextmanager
+    def _watching(self, parts: Sequence[Any], handed: list[Any]) -> Iterator[None]:
+        """Note what some parts of modules are handed when they are called."""
+        hooks = []
+        for number, path in parts:
+            part = self._object(number).get_submodule(path)
+
+            def note(_: Any, args: Any, kwargs: Any, where: Any = (number, path)) -> None:
+                handed.append([*where, args, kwargs])
+
+            hooks.append(part.register_forward_pre_hook(note, with_kwargs=True))
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def _handed(self, handed: list[Any], parcel: Parcel) -> dict[str, Any]:
+        if not handed:
+            return {}
+        last = handed[-1]
+        args = [v.detach() if isinstance(v, Tensor) else v for v in last[2]]
+        kwargs = {n: v.detach() if isinstance(v, Tensor) else v for n, v in last[3].items()}
+        return {"handed": [last[0], last[1], parcel.pack((tuple(args), kwargs))]}
+
+    def _changes(
+        self, message: Opened, modules: list[nn.Module], before: Any, parcel: Parcel
+    ) -> dict[str, Any]:
+        """Say which inputs and which weights are no longer as they were."""
+        raw, shapes, weights = before
+        say: dict[str, Any] = {}
+        if self.home != "cpu" or bytes(message.raw) != raw or _snapshot(message.tensors) != shapes:
+            now = [[i, parcel.tensor(v.detach())] for i, v in enumerate(message.tensors)]
+            say["inputs"] = now
+        for module, then in zip(modules, weights, strict=True):
+            if isinstance(module, LentModule) or _weights(module) != then:
+                say.setdefault("modules", []).append(self._state(module, parcel))
+        return say
+
+    def _state(self, module: nn.Module, parcel: Parcel) -> list[Any]:
+        training = [[path, part.training] for path, part in module.named_modules()]
+        weights = trees.weights(module, parcel)
+        if isinstance(module, LentModule):
+            return ["lent", module.kit_number, weights, training, module.kit_extras(parcel)]
+        number = self.numbers.get(id(module), 0)
+        return ["own", number, weights, training, []]
+
+    # ---- values that the wire does not know ----
+
+    def special(self, value: Any, parcel: Parcel) -> Any:
+        """Turn an object of the answer's into JSON."""
+        if isinstance(value, LentModule):
+            return {"b": value.kit_number}
+        if isinstance(value, nn.Module):
+            if id(value) not in self.numbers:
+                self.numbers[id(value)] = len(self.objects) + 1
+                self.objects[self.numbers[id(value)]] = value
+            return {"m": [self.numbers[id(value)], trees.described(value, parcel)]}
+        if isinstance(value, Tensor):
+            return self._strange(value)
+        return {"o": [type(value).__name__, _repr(value)]}
+
+    def _strange(self, value: Tensor) -> Any:
+        name = NAMES.get(value.dtype)
+        if (
+            value.layout is torch.strided
+            and name
+            and value.device.type != "meta"
+            and (value.dim() <= MOST_DIMENSIONS)
+        ):
+            return {"z": [name, list(value.shape)]}
+        layout = str(value.layout).removeprefix("torch.")
+        what = f"tensor on {value.device}" if layout == "strided" else f"{layout} tensor"
+        return {"o": ["Tensor", printable(f"a {what} of {value.dtype}")]}
+
+    def opened(self, key: str, inner: Any, message: Opened) -> Any:
+        """Turn JSON of the judge's into an object."""
+        if key == "m":
+            return self._told(self._object(inner["number"]), inner, message)
+        if key == "b":
+            return lent_module(self, inner, message)
+        if key == "g":
+            return self._generator(inner, message)
+        if key == "c":
+            return torch.device(inner)
+        raise WireError(f"nothing is {key}")
+
+    def _told(self, module: nn.Module, state: Any, message: Opened) -> nn.Module:
+        """Do to a module what was done to its mirror."""
+        for path, number, wants in state["weights"]:
+            trees.set_values(trees.at(module, path), message.tensor(number), wants)
+        for path, training in state["training"]:
+            module.get_submodule(path).training = training
+        return module
+
+    def _generator(self, inner: Any, message: Opened) -> torch.Generator:
+        number, state = inner
+        if number not in self._generators:
+            made = torch.Generator(self.home)
+            if self.home == "cpu":
+                made.set_state(message.tensor(state).cpu())
+            else:
+                made.manual_seed(int(message.tensor(state)[:8].cpu().view(torch.int64).item()))
+            self._generators[number] = made
+        return self._generators[number]
+
+
+class _Clock:
+    """Whether an alarm has to wait for a message to be read to its end, and whether one does."""
+
+    held = 0
+    late = False
+
+
+clock = _Clock()
+
+
+def _ring(*_: Any) -> None:
+    if not clock.held:
+        raise TimeLimit
+    clock.late = True
+
+
+@contextlib.contextmanager
+def soft_limit(ms: int) -> Iterator[None]:
+    """Raise TimeLimit in the answer; whoever swallows it is ended from outside."""
+    if not hasattr(signal, "setitimer") or ms <= 0:
+        yield
+        return
+
+    signal.setitimer(signal.ITIMER_REAL, ms / 1000)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        clock.late = False
+
+
+def _unique(tensors: Iterator[Tensor]) -> list[Tensor]:
+    return list({id(one): one for one in tensors}.values())
+
+
+def _snapshot(tensors: Sequence[Tensor]) -> list[Any]:
+    return [(tuple(one.shape), one.dtype, one.data_ptr()) for one in tensors]
+
+
+def _weights(module: nn.Module) -> list[Any]:
+    """Return what tells whether a module's weights have changed."""
+    return [
+        (path, id(one), one.requires_grad, one.dtype, _bytes(one))
+        for path, one in trees.parameters(module)
+    ] + [part.training for part in module.modules()]
+
+
+def _bytes(values: Tensor) -> bytes:
+    plain = values.detach().cpu().contiguous().view(-1)
+    return plain.view(torch.uint8).numpy().tobytes() if plain.numel() else b""
+
+
+def _repr(value: Any) -> str:
+    try:
+        return printable(repr(value)[:LONGEST_REPR])
+    except Exception:
+        return "?"

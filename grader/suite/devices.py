@@ -1,0 +1,118 @@
+"""The law of devices: a function works where its inputs are, and its output is there.
+
+Where there is no GPU, a pretended one takes its place; `grader/answers/pretended` says how. Checks
+by this law have "device_ready" in their names: reports count them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.answers.pretended import (
+    BESIDES,
+    ELSEWHERE,
+    LEFT,
+    MODEL,
+    RAISED,
+    WAITS,
+    Mistake,
+    lost,
+)
+from grader.suite.compare import Finding, same
+from grader.suite.draw import Draw
+from grader.suite.laws import Case, first_float, floating, leaf
+
+
+@dataclass(frozen=True)
+class Cases:
+    """All cases of an exercise that its one check of devices goes through."""
+
+    exercise: str
+    cases: tuple[Case, ...]
+
+    @property
+    def id(self) -> str:
+        """The exercise, as it stands in a check's name."""
+        return self.exercise
+
+
+def by_exercise(cases: Iterable[Case]) -> list[Cases]:
+    """Put the cases of each exercise together."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.exercise, []).append(case)
+    return [Cases(exercise, tuple(listed)) for exercise, listed in found.items()]
+
+
+def device_ready(answer: Any, draw: Draw, cases: Cases) -> None:
+    """The output is right and where the inputs are; the backward pass works there, too."""
+    for case in cases.cases:
+        inputs = case.inputs(draw)
+        want = case.want(inputs)
+        on_a_gpu(answer, draw, lambda _, c=case, i=inputs, w=want: _holds(answer, c, i, w))  # type: ignore[misc]
+
+
+def _holds(answer: Any, case: Case, inputs: tuple[Any, ...], want: Tensor) -> None:
+    given = tuple(leaf(value) for value in inputs)
+    output = case.call(answer, given)
+    same(output, want, like=first_float(inputs) if floating(want) else None)
+    goes_backward(output, [value for value in given if floating(value)])
+
+
+def goes_backward(output: Tensor, leaves: list[Tensor]) -> None:
+    """Pull the graph of an output, if it has one; by value, gradients have a law of their own."""
+    if output.requires_grad:
+        torch.autograd.grad(output.sum(), leaves, allow_unused=True)
+
+
+def on_a_gpu(
+    answer: Any,
+    draw: Draw,
+    run: Callable[[torch.device], None],
+    allowed: Collection[str] = (),
+) -> None:
+    """Make calls where the checks run, and if that is the CPU, on a pretended GPU as well.
+
+    Here first: what is wrong anyway is said as such, and what an answer imports or keeps when it
+    is called for the first time is there. What the pretended GPU cannot follow is let through
+    with a note, and so is what only makes a GPU wait.
+
+    Args:
+        answer: the door.
+        draw: the check's.
+        run: makes the calls and compares what comes out; is given the device.
+        allowed: kinds of mistakes that are none here.
+
+    Raises:
+        Finding: with the mistake, in the student's own words.
+    """
+    run(draw.place)
+    if draw.place.type != "cpu":
+        return
+    with answer.on_pretended_device() as mistakes:
+        try:
+            run(torch.device(ELSEWHERE))
+        except Finding as found:
+            _tell(mistakes, LEFT if found.kind == "device" else MODEL)
+            found.label += " on a pretended GPU"
+            raise
+        except Exception as problem:
+            _tell(mistakes, RAISED, problem)
+            answer.notes.append(lost(problem))
+        else:
+            _tell(mistakes, BESIDES - set(allowed))
+            answer.notes += [one for one in mistakes if one.kind in WAITS - set(allowed)]
+
+
+def _tell(mistakes: list[Mistake], kinds: Collection[str], cause: Exception | None = None) -> None:
+    """Raise the first mistake of these kinds as what the check has found."""
+    mistake = next((one for one in mistakes if one.kind in kinds), None)
+    if mistake is not None:
+        found = Finding("device", "the output", mistake.kind, ELSEWHERE, mistake.sentence)
+        found.mistake = mistake
+        raise found from cause
