@@ -1,0 +1,50 @@
+"""The environment of nursery and worker: what PyTorch needs, and nothing of the judge's."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+_KEPT = (
+    *("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"),
+    *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"),
+    *("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR"),  # without these Python does not start on Windows
+)
+_NOWHERE = Path("/nowhere")
+_SET = {
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONUNBUFFERED": "1",
+    # one thread before the fork: a library that has started more hangs in the child
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # each further arena reserves 64 MB of addresses, which the limit on memory would count
+    "MALLOC_ARENA_MAX": "2",
+}
+
+
+def clean_environment(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment to start a nursery in.
+
+    A worker can read all that the nursery was started with, so nothing else may be in it.
+    """
+    given = os.environ if given is None else given
+    return {**{name: given[name] for name in _KEPT if name in given}, **_SET}
+
+
+def settle(scratch: Path | None) -> None:
+    """Leave in this process's environment only what a worker needs.
+
+    Args:
+        scratch: the folder that it may write to, if there is one.
+    """
+    kept = clean_environment()
+    home = str(scratch or _NOWHERE)
+    os.environ.clear()
+    os.environ.update(kept, HOME=home, TMPDIR=home, USER="student", LOGNAME="student")
+    tempfile.tempdir = home  # it would look for a folder that can be written to, and fail
+    if not scratch:
+        # torch.optim makes this folder when it is first used: one that is there needs no making
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = "/"
