@@ -9,11 +9,12 @@ from typing import Literal
 State = Literal["solved", "wrong", "not started", "not run"]
 DeviceState = Literal["run", "absent", "not asked"]
 DEVICES = ("cpu", "cuda")
+MAXIMUM = Fraction(100)
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check on one device."""
+    """One check on one device; `because` names what alone makes it fail, if that lies earlier."""
 
     check: str
     device: str
@@ -21,11 +22,17 @@ class CheckResult:
     core: bool = False
     message: str = ""
     slip: str | None = None
+    because: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the check passed."""
         return self.verdict == "passed"
+
+    @property
+    def of_devices(self) -> bool:
+        """Whether it is the check that tells how an exercise does on a GPU; its name says so."""
+        return "device_ready" in self.check
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,13 @@ class ExerciseResult:
         if not all(check.passed for check in ran):
             return "wrong"
         return "solved" if len(ran) == self.total else "not run"
+
+    def waits_for(self, device: str) -> tuple[str, ...]:
+        """Name the earlier functions or files that alone keep this one from being solved."""
+        failed = [check for check in self.on(device) if not check.passed]
+        if self.state(device) != "wrong" or not all(check.because for check in failed):
+            return ()
+        return tuple(dict.fromkeys(name for check in failed for name in check.because))
 
     def earned(self, device: str) -> Fraction:
         """Share the points among the checks; nothing before every core check has passed."""
@@ -84,6 +98,33 @@ class SubmissionResult:
         """The points of the exercises that were graded."""
         return sum((exercise.points for exercise in self.exercises), Fraction(0))
 
+    @property
+    def maximum(self) -> Fraction:
+        """What the score is out of, also where nothing could be graded."""
+        return self.possible if self.exercises else MAXIMUM
+
+    @property
+    def counted(self) -> str:
+        """The device whose score counts where only one number fits: the CPU, if it was run."""
+        return "cpu" if "cpu" in self.devices or not self.devices else self.devices[0]
+
+    def reported(self, device: str) -> Fraction | None:
+        """The score of a device as reports give it: 0 on the CPU where grading failed."""
+        if self.problem:
+            return Fraction(0) if device == "cpu" else None
+        return self.score(device)
+
+    @property
+    def final(self) -> Fraction:
+        """The one number, where only one fits."""
+        return self.reported(self.counted) or Fraction(0)
+
+    @property
+    def device_ready(self) -> tuple[int, int]:
+        """How many checks of devices passed, of how many that ran: without a GPU, as dry runs."""
+        ran = [c for e in self.exercises for c in e.on(self.counted) if c.of_devices]
+        return sum(check.passed for check in ran), len(ran)
+
     def count(self, state: State, device: str) -> int:
         """Count the exercises in a state."""
         return sum(exercise.state(device) == state for exercise in self.exercises)
@@ -91,13 +132,14 @@ class SubmissionResult:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the grader."""
+    """One run of the grader; `isolation` says how the submissions were shut in."""
 
     version: str
     torch: str
     seed: int
     devices: dict[str, DeviceState]
     submissions: tuple[SubmissionResult, ...] = field(default_factory=tuple)
+    isolation: str = ""
 
 
 def number(points: Fraction) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from grader.chapters import Catalogue, Exercise, World
+from grader.answers.door import Answers
+from grader.chapters import Catalogue, Exercise
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.suite.check import Check
@@ -29,10 +30,14 @@ class Blame:
     """
 
     catalogue: Catalogue
-    world: World
+    world: Answers
     setting: Setting
     of_answer: Callable[[Check], Outcome]
     _wrong: dict[str, bool] = field(default_factory=dict)
+
+    def trust(self, wrong: Mapping[str, bool]) -> None:
+        """Take it from an earlier run of the same files which exercises are wrong."""
+        self._wrong.update(wrong)
 
     def culprits(self, check: Check, exercise: Exercise) -> tuple[str, ...]:
         """Name the earlier exercises whose mending alone would make a failed check pass.
@@ -65,14 +70,15 @@ class Blame:
         return self._wrong[name]
 
 
-def _earlier(exercise: Exercise, catalogue: Catalogue, world: World) -> list[tuple[str, Any]]:
+def _earlier(exercise: Exercise, catalogue: Catalogue, world: Answers) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
+    world.load(exercise.stem)
     for chapter in catalogue.chapters:
         for other in chapter.exercises:
             if other.full == exercise.full:
                 return found
             reference = chapter.references.get(other.name)
-            if reference is not None and other.stem in world.modules:
+            if reference is not None and other.stem in world.loaded:
                 found.append((other.full, stand_in(reference)))
     return found
 

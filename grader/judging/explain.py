@@ -7,16 +7,16 @@ import traceback
 
 from torch import Tensor
 
-from grader import picture
-from grader.chapters import BrokenFile
-from grader.chapters.answer import Call
+from grader.answers.door import Call
+from grader.answers.trouble import BrokenFile, HangsError, words_of
 from grader.coach import Slip
 from grader.coach.common import common_slip, fill
 from grader.coach.errors import error_slip
 from grader.coach.relations import relation
-from grader.judging.outcome import HangsError, Outcome, describe, is_time_limit
+from grader.judging.outcome import Outcome, describe, is_time_limit
+from grader.pictures import text as picture
 from grader.suite.check import Check
-from grader.suite.compare import Finding, words_of
+from grader.suite.compare import Finding
 
 WIDTH = 88
 
@@ -27,7 +27,7 @@ def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None
         return _not_started(check, outcome)
     head, advice = _headline(check, outcome), _slip_lines(outcome, slip, call)
     outcome.headline = " ".join(line.strip() for line in head if line[:1] not in ("", " "))
-    lines = [*head, *_picture(outcome), "", *advice]
+    lines = [*head, *_picture(outcome), *_line(outcome), "", *advice]
     if isinstance(outcome.error, BrokenFile):
         return "\n".join(lines).rstrip()
     # of a class only the making goes through the door, which says too little
@@ -44,6 +44,15 @@ def explain_time_limit(check: Check, outcome: Outcome, guilty: str) -> str:
     lines += [*_frames(outcome.frames), ""]
     says = "A loop that never ends, or one over far more than the few numbers that came in."
     return "\n".join(lines + _wrap("Likely slip", says) + _wrap("The check", check.purpose))
+
+
+def noted(check: Check, outcome: Outcome) -> str:
+    """Write what a check says that has passed: how the exercise does on a GPU."""
+    said = []
+    for note in outcome.notes:
+        where = f" ({note.file}, line {note.line})" if note.file else ""
+        said.append(f"{check.full_exercise} on a pretended GPU: {note.sentence}{where}")
+    return "\n".join(said)
 
 
 def _not_started(check: Check, outcome: Outcome) -> str:
@@ -70,6 +79,8 @@ def _difference(found: Finding) -> str:
     label, came = found.label, describe(found.actual)
     if found.kind == "type":
         return f"expected {describe(found.expected)} for {label}, got {came}"
+    if found.mistake is not None:
+        return f"on a pretended GPU, {found.mistake.sentence}"
     if found.kind in ("shape", "dtype", "device"):
         got, want = (_attribute(value, found.kind) for value in (found.actual, found.expected))
         return f"expected the {found.kind} {want} for {label}, got {got}"
@@ -88,7 +99,9 @@ def _difference(found: Finding) -> str:
     return f"expected {describe(found.expected)} for {label}, got {came}"
 
 
-def _attribute(value: Tensor, kind: str) -> str:
+def _attribute(value: Tensor | str, kind: str) -> str:
+    if isinstance(value, str):
+        return value
     if kind == "shape":
         return str(list(value.shape))
     return str(getattr(value, kind)).removeprefix("torch.")
@@ -164,6 +177,18 @@ def _picture(outcome: Outcome) -> list[str]:
         return []
     drawn = picture.side_by_side(found.expected, found.actual, found.wrong)
     return ["", *(f"    {line}" for line in drawn)]
+
+
+def _line(outcome: Outcome) -> list[str]:
+    """Show the line of a mistake of devices."""
+    found = outcome.finding
+    mistake = found.mistake if found is not None else None
+    if mistake is None or not mistake.file:
+        return []
+    line = traceback.FrameSummary(
+        mistake.file, mistake.line, mistake.function, lookup_line=False, line=mistake.text
+    )
+    return _frames([line])
 
 
 def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[str]:

@@ -7,16 +7,21 @@ import io
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
-from grader.chapters import Answer, BrokenFile, Catalogue, World
+from grader.answers.door import Answer, Answers
+from grader.answers.trouble import BrokenFile, Hangs, Lost, TimeLimit
+from grader.chapters import Catalogue, Exercise
 from grader.coach import Slip
 from grader.judging.blame import Blame
-from grader.judging.explain import explain, explain_time_limit
-from grader.judging.outcome import HangsError, Outcome, is_time_limit, student_frames
-from grader.judging.recognise import Recogniser
+from grader.judging.explain import explain, explain_time_limit, noted
+from grader.judging.outcome import Outcome, is_time_limit, student_frames
+from grader.judging.recognise import Recogniser, SlipMemory
 from grader.judging.run import Setting, run
 from grader.suite.check import Check
+
+# so many times may the spare world be lost before nothing more is looked into
+SPARES = 2
 
 
 @dataclass
@@ -25,23 +30,33 @@ class Judge:
 
     Attributes:
         catalogue: the chapters.
-        world: the answer's files.
+        world: the answer's files; what comes from here decides.
+        spare: the same files once more, for looking into what went wrong: nothing that runs
+            there can reach the world that decides. By default the same world.
+        memory: what the slips give, to be shared by judges of the same seed.
+        proving: whether a slip stands in for an exercise, here or in the world.
         setting: device and seed.
         replaced: callables that stand in for the exercise, when a slip is being proved.
         hanging: exercises that did not come back; they are not called again.
     """
 
     catalogue: Catalogue
-    world: World
+    world: Answers
     setting: Setting = field(default_factory=Setting)
     replaced: dict[str, Callable[..., Any]] = field(default_factory=dict)
     hanging: set[str] = field(default_factory=set)
+    spare: Answers | None = None
+    memory: SlipMemory = field(default_factory=SlipMemory)
+    proving: bool = False
 
     def __post_init__(self) -> None:
         self._untouched: dict[str, bool] = {}
-        self.recogniser = Recogniser(self.world, self.setting, self.replaced)
+        self._in_vain = 0
+        spare = self.spare or self.world
+        self.recogniser = Recogniser(spare, self.setting, self.replaced, self.memory)
+        self.proving |= bool(self.replaced)
         remembered = self.recogniser.of_answer
-        self.blame = Blame(self.catalogue, self.world, self.setting, remembered)
+        self.blame = Blame(self.catalogue, spare, self.setting, remembered)
 
     def judge(self, check: Check) -> Outcome:
         """Run a check and say what came of it."""
@@ -52,11 +67,13 @@ class Judge:
             if self._is_untouched(check):
                 said = f"{check.full_exercise} is not started"
                 return Outcome("not started", message=said, headline=said)
-            with self.world.replaced({name: _hangs(name) for name in self.hanging}):
+            with self.world.replaced({name: Hangs(name) for name in self.hanging}):
                 outcome, answer = run(check, self.world, self.setting, self.replaced)
                 self.recogniser.saw(check, outcome)
                 if not outcome.passed:
                     self._complete(check, outcome, answer)
+                elif outcome.notes:
+                    outcome.message = noted(check, outcome)
         except BaseException as problem:
             if not is_time_limit(problem):
                 raise
@@ -68,7 +85,7 @@ class Judge:
         name = check.full_exercise
         if name not in self._untouched:
             self._untouched[name] = False
-            if not self.replaced:
+            if not self.proving:
                 with contextlib.suppress(BrokenFile):
                     self._untouched[name] = self.world.is_stub(name)
         return self._untouched[name]
@@ -81,11 +98,24 @@ class Judge:
             # what runs here again may print or warn, and has done so already
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                if not self.replaced:
-                    outcome.blame = self.blame.culprits(check, exercise)
-                if not outcome.blame and check.telling:
-                    slip = self.recogniser.recognise(exercise, check, outcome)
+                slip = self._why(check, exercise, outcome)
         outcome.message = explain(check, outcome, slip, answer.last_call(check.exercise))
+
+    def _why(self, check: Check, exercise: Exercise, outcome: Outcome) -> Slip | None:
+        """Look for who is to blame, or for the slip; what cannot be found out is left unsaid."""
+        # what runs here does so a second time: if it hangs or crashes now, the verdict stands
+        if self._in_vain >= SPARES:
+            return None
+        try:
+            if not self.proving:
+                outcome.blame = self.blame.culprits(check, exercise)
+            if not outcome.blame and check.telling:
+                return self.recogniser.recognise(exercise, check, outcome)
+        except (Lost, TimeLimit):
+            if self.spare is None:
+                raise
+            self._in_vain += 1
+        return None
 
     def _out_of_time(self, check: Check, problem: BaseException) -> Outcome:
         outcome = Outcome("timeout", error=problem, frames=student_frames(problem, self.world))
@@ -95,15 +125,10 @@ class Judge:
         return outcome
 
     def _innermost(self, problem: BaseException) -> str | None:
+        if hasattr(problem, "kit_owner"):
+            return str(problem.kit_owner) if problem.kit_owner else None
         guilty, step = None, problem.__traceback__
         while step is not None:
             guilty = self.world.owner(step.tb_frame.f_code) or guilty
             step = step.tb_next
         return guilty
-
-
-def _hangs(name: str) -> Callable[..., NoReturn]:
-    def hangs(*_: object, **__: object) -> NoReturn:
-        raise HangsError(name)
-
-    return hangs

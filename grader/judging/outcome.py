@@ -8,8 +8,10 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from grader.chapters import BrokenFile, Missing, World
-from grader.suite.compare import Finding, words_of
+from grader.answers.door import Answers
+from grader.answers.pretended import Mistake
+from grader.answers.trouble import BrokenFile, HangsError, Missing, TimeLimit, words_of
+from grader.suite.compare import Finding
 
 Verdict = Literal[
     "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started"
@@ -32,6 +34,7 @@ class Outcome:
         headline: its first sentence.
         slip: the known slip that the output equals.
         blame: the earlier exercises that alone make this check fail.
+        notes: what is to be said although the check passed.
     """
 
     verdict: Verdict
@@ -44,6 +47,16 @@ class Outcome:
     headline: str = ""
     slip: str | None = None
     blame: tuple[str, ...] = ()
+    notes: tuple[Mistake, ...] = ()
+
+    def forget_frames(self) -> None:
+        """Let go of the stack that an error holds on to: it keeps every tensor alive."""
+        waiting = [self.error, self.finding]
+        while waiting:
+            error = waiting.pop()
+            if error is not None and error.__traceback__ is not None:
+                error.__traceback__ = None
+                waiting += [error.__cause__, error.__context__]
 
     @property
     def passed(self) -> bool:
@@ -51,7 +64,7 @@ class Outcome:
         return self.verdict == "passed"
 
 
-def outcome_of(error: BaseException | None, exercise: str, world: World) -> Outcome:
+def outcome_of(error: BaseException | None, exercise: str, world: Answers) -> Outcome:
     """Sort an exception into an outcome.
 
     Args:
@@ -79,14 +92,6 @@ def outcome_of(error: BaseException | None, exercise: str, world: World) -> Outc
     return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where)
 
 
-class HangsError(Exception):
-    """Stands in for an exercise that did not come back from an earlier check."""
-
-
-class TimeLimit(BaseException):
-    """The time of a check is up; no `except Exception` of an answer gets hold of it."""
-
-
 def is_time_limit(problem: BaseException) -> bool:
     """Tell whether the time was up, by our own clock or by pytest-timeout's."""
     if isinstance(problem, TimeLimit):
@@ -94,8 +99,10 @@ def is_time_limit(problem: BaseException) -> bool:
     return type(problem).__name__ == "Failed" and "Timeout" in words_of(problem)
 
 
-def student_frames(error: BaseException, world: World) -> list[traceback.FrameSummary]:
+def student_frames(error: BaseException, world: Answers) -> list[traceback.FrameSummary]:
     """Return the frames of a traceback that lie in the student's files."""
+    if hasattr(error, "kit_frames"):
+        return list(error.kit_frames)
     folder = str(world.folder)
     return [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(folder)]
 
@@ -109,13 +116,20 @@ def _where(error: BaseException) -> tuple[tuple[str, int], ...]:
     )
 
 
-def _not_started(error: NotImplementedError, world: World) -> str | None:
+def _not_started(error: NotImplementedError, world: Answers) -> str | None:
     """Name the exercise whose stub raised, by its message or else by its code."""
     said = FULL_NAME.search(words_of(error))
     if said:
         stem, name = said.group(1).split(".")
         if name in world.names.get(stem, ()):
             return said.group(1)
+    return owner_of_last_frame(error, world)
+
+
+def owner_of_last_frame(error: BaseException, world: Answers) -> str | None:
+    """Name the exercise in whose code an error was raised."""
+    if hasattr(error, "kit_owner"):
+        return str(error.kit_owner) if error.kit_owner else None
     last: types.TracebackType | None = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -137,5 +151,14 @@ def describe(value: Any) -> str:
         return f"{type(value).__name__} of {len(value)}"
     if isinstance(value, torch.nn.Module | torch.Generator):
         return type(value).__name__
+    if isinstance(value, dict | set | frozenset) and not _is_small(value):
+        return f"{type(value).__name__} of {len(value)}"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _is_small(values: Any) -> bool:
+    """Tell whether a dictionary or a set can be written out: few plain values, no tensors."""
+    inner = values.values() if isinstance(values, dict) else ()
+    plain = (str, int, float, bool, type(None))
+    return len(values) <= 16 and all(type(one) in plain for one in (*values, *inner))

@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
-from grader.chapters import Answer, World
+from grader.answers.door import Answer, Answers
+from grader.answers.trouble import Lost, NurseryError
 from grader.judging.outcome import Outcome, is_time_limit, outcome_of
 from grader.suite.check import Check
-from grader.suite.draw import Draw
+from grader.suite.draw import Draw, derived
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,11 @@ class Setting:
 
     device: str = "cpu"
     seed: int = 0
+    place: str | None = None
 
     def draw(self, check: Check) -> Draw:
-        """Return the check's inputs, and the same start for random initialisation."""
-        # torch.manual_seed also queues a seed for every device, with a stack trace each: 3 ms
-        torch.default_generator.manual_seed(self.seed)
-        if self.device.startswith("cuda"):
-            torch.cuda.manual_seed(self.seed)
-        return Draw(self.seed, f"{check.stem}/{check.name}", self.device)
+        """Return the check's inputs."""
+        return Draw(self.seed, f"{check.stem}/{check.name}", self.device, place=self.place)
 
 
 @contextlib.contextmanager
@@ -47,7 +45,7 @@ def _torch_as_it_was() -> Iterator[None]:
 
 def run(
     check: Check,
-    world: World,
+    world: Answers,
     setting: Setting,
     replaced: Mapping[str, Callable[..., Any]] | None = None,
 ) -> tuple[Outcome, Answer]:
@@ -56,11 +54,17 @@ def run(
     error: BaseException | None = None
     try:
         with _torch_as_it_was(), torch.random.fork_rng(devices=[]), world.active():
+            # the same start for random initialisation, whichever checks ran before
+            start = derived(setting.seed, "initialisation")
+            torch.default_generator.manual_seed(start)
+            world.begin(start)
             check.run(answer, setting.draw(check))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Lost, NurseryError):
         raise
     except BaseException as problem:
         if is_time_limit(problem):
             raise
         error = problem
-    return outcome_of(error, check.full_exercise, world), answer
+    outcome = outcome_of(error, check.full_exercise, world)
+    outcome.notes = tuple(answer.notes) if outcome.passed else ()
+    return outcome, answer

@@ -1,0 +1,151 @@
+"""The judge in a process of its own: it never runs a submission, and lives for a whole batch."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from grader.judging.hearing import Limits
+from grader.results import CheckResult
+from grader.sandbox import Isolation
+
+START_LIMIT = 240.0
+CHECK_LIMIT = 60.0
+
+
+class GradingError(Exception):
+    """Nothing can be said about a submission; the sentence says why."""
+
+
+class JudgeProcess:
+    """A judge, and the process from which the workers of its submissions are started.
+
+    Args:
+        isolation: the walls that are put up around submissions; None for none.
+        hidden: what they must not read even where it lies under what they may.
+    """
+
+    def __init__(self, isolation: Isolation | None = None, hidden: Sequence[Path] = ()) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._mine, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs, isolation, tuple(hidden)))
+        self._process.start()
+        theirs.close()
+
+    def wait(self) -> None:
+        """Wait until the judge is ready.
+
+        Raises:
+            GradingError: it cannot work here; the sentence says why.
+        """
+        try:
+            said = self._mine.recv() if self._mine.poll(START_LIMIT) else "the judge does not start"
+        except (OSError, EOFError):
+            said = "the judge's process has ended before it began"
+        if said is not None:
+            raise GradingError(str(said))
+
+    @property
+    def pid(self) -> int:
+        """The number of the judge's process."""
+        return self._process.pid or 0
+
+    def hear(
+        self, folder: Path, exercises: Sequence[str], device: str, seed: int, limits: Limits
+    ) -> list[CheckResult]:
+        """Give every check of the exercises a result.
+
+        Raises:
+            GradingError: the judge is gone, or could start no worker.
+        """
+        found: list[CheckResult] = []
+        try:
+            self._mine.send((folder, list(exercises), device, seed, limits))
+            while True:
+                # a check may cost two workers their time, and the judge has work of its own
+                patience = 4 * limits.seconds + CHECK_LIMIT
+                if not self._mine.poll(patience):
+                    self.stop()
+                    raise GradingError("the judge did not come to an end with it")
+                said = self._mine.recv()
+                if said is None:
+                    return found
+                if isinstance(said, str):
+                    raise GradingError(said)
+                found.append(said)
+        except (OSError, EOFError):
+            raise GradingError("the judge's process has ended") from None
+
+    def stop(self) -> None:
+        """End the judge and all that it has started, from any thread."""
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            self._process.kill()
+
+    def close(self) -> None:
+        """Let the judge end, with all that it has started."""
+        self._mine.close()
+        self._process.join(10)
+        self.stop()
+        self._process.join()
+
+
+def serve(connection: Connection, isolation: Isolation | None, hidden: Sequence[Path]) -> None:
+    """Be the judge."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
+    from grader.answers.starting import starter_for
+
+    starter = starter_for(isolation, hidden)  # it starts while the suites are imported
+    import torch
+
+    torch.set_num_threads(1)
+    from grader.answers.trouble import NurseryError
+    from grader.chapters import catalogue
+    from grader.judging.recognise import SlipMemory
+
+    known, memory = catalogue(), SlipMemory()
+    with contextlib.suppress(EOFError, OSError), contextlib.closing(starter):
+        try:
+            starter.wait()
+        except NurseryError as problem:
+            connection.send(str(problem))
+            return
+        connection.send(None)
+        while True:
+            for said in _heard(connection.recv(), known, starter, memory):
+                connection.send(said)
+
+
+def _heard(
+    request: Any, known: Any, starter: Any, memory: Any
+) -> Iterator[CheckResult | str | None]:
+    """Yield each check's result, and None after the last; a sentence if nothing can be said."""
+    from grader.answers.trouble import NurseryError
+    from grader.judging.hearing import Hearing
+
+    folder, names, device, seed, limits = request
+    exercises = [known.exercise(name) for name in names]
+    try:
+        hearing = Hearing(known, starter, folder, device, seed, limits, memory.of(seed, device))
+        yield from hearing.results(exercises)
+        yield None
+    except NurseryError as problem:
+        yield str(problem)
+
+
+def _end_with_parent() -> None:
+    """End when the process that started this one does, however it ends."""
+    if sys.platform == "linux":
+        from grader.sandbox.kernel import PR_SET_PDEATHSIG, prctl
+
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        parent = multiprocessing.parent_process()
+        if parent is not None and os.getppid() != parent.pid:
+            os._exit(0)  # it was gone before
