@@ -1,26 +1,35 @@
-"""The board command: the student's own exercises, graded in a process of their own."""
+"""The board command: the student's own exercises, tried in a process of their own."""
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import sys
 from pathlib import Path
 
-from grader.batch.grade import Plan, grade_one
-from grader.batch.submissions import Submission
-from grader.chapters import catalogue, places
+from grader import places
 from grader.reports.board import board
+from grader.results import CheckResult
+from grader.trial import Children, StartError, Trial
+from grader.trial.plan import DEVICE
 
 
 def show_board(answers: Path | None) -> int:
-    """Print the board; the exit status is 1 only if there is nothing to grade."""
-    import shutil
-
+    """Print the board; the exit status is 1 only if there is nothing to try."""
     folder = (answers or places.EXERCISES).resolve()
-    plan = Plan(tuple(catalogue().exercises()), ("cpu",), seed=0)
-    result = grade_one(Submission(folder.name, folder), plan)
-    if result.problem:
-        print(f"grader: {folder}: {result.problem}", file=sys.stderr)
+    if not any(folder.glob("ex*.py")):
+        print(f"grader: {folder} holds no ex*.py", file=sys.stderr)
         return 1
+    found: dict[str, list[CheckResult]] = {}
+    try:
+        with contextlib.closing(Children()) as children:
+            plan = children.plan()
+            for result in Trial(folder, children).run(plan.tasks):
+                found.setdefault(result.task.full, []).append(result.check)
+    except StartError as problem:
+        print(f"grader: {problem}", file=sys.stderr)
+        return 1
+    results = [task.result(found.get(task.full, ())) for task in plan.tasks]
     width, colour = shutil.get_terminal_size((100, 24)).columns, sys.stdout.isatty()
-    print(board(result.exercises, folder, width=width, colour=colour, device="cpu"), end="")
+    print(board(results, folder, width=width, colour=colour, device=DEVICE), end="")
     return 0

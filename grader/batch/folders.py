@@ -1,0 +1,70 @@
+"""Reading a submission that is a folder: no link is followed, nothing but plain files is opened."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from grader.batch.members import Member, Type, like_a_chapter
+from grader.batch.sources import Unusable
+
+BELOW = "exercises"
+# where a system has them: a link is not followed, and a pipe not waited for
+CAREFULLY = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
+
+
+def members(folder: Path) -> list[Member]:
+    """List what may count, directly in a folder and under its `exercises/`."""
+    found = list(_within(folder, ""))
+    below = folder / BELOW
+    if below.is_symlink() and not found:
+        raise Unusable(f"{BELOW}/ is a link, and links are not followed: hand in the folder itself")
+    if below.is_dir() and not below.is_symlink():
+        found += _within(below, f"{BELOW}/")
+    return found
+
+
+def holds_chapters(folder: Path) -> bool:
+    """Tell whether a folder is one submission, as opposed to a folder of them."""
+    return any(
+        like_a_chapter(entry.name)
+        for place in (folder, folder / BELOW)
+        if place.is_dir()
+        for entry in place.iterdir()
+    )
+
+
+def folders_in(folder: Path) -> list[Path]:
+    """List the folders in a folder, but for links and for what systems leave behind."""
+    return [
+        entry
+        for entry in folder.iterdir()
+        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith((".", "__"))
+    ]
+
+
+def _within(folder: Path, prefix: str) -> Iterator[Member]:
+    for path in sorted(folder.iterdir()):
+        if like_a_chapter(path.name):
+            state = path.lstat()
+            yield Member(prefix + path.name, _type(state.st_mode), state.st_size, _reader(path))
+
+
+def _type(mode: int) -> Type:
+    if stat.S_ISLNK(mode):
+        return "link"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "file" if stat.S_ISREG(mode) else "special file"
+
+
+def _reader(path: Path) -> Callable[[int], bytes]:
+    def read(most: int) -> bytes:
+        with open(os.open(path, os.O_RDONLY | CAREFULLY), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Unusable(f"{path.name} was replaced while it was read")
+            return file.read(most + 1)
+
+    return read

@@ -1,0 +1,157 @@
+"""Submissions side by side: each slot is a thread with a bench, and takes the next that waits."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.batch.bench import Bench, NoBench, Stopped
+from grader.batch.grade import grade_one
+from grader.batch.plan import Plan
+from grader.batch.stopping import StopAsked, heard, signals_are_for_others
+from grader.batch.store import Store
+from grader.batch.submissions import Submission
+from grader.results import CheckResult, SubmissionResult
+
+AfterEach = Callable[[SubmissionResult, bool], None]
+STOPPING = 20.0
+
+
+@dataclass(frozen=True)
+class Done:
+    """A submission's result, its place in the batch, and whether it was known before."""
+
+    place: int
+    result: SubmissionResult
+    known: bool
+
+
+def side_by_side(
+    submissions: Sequence[Submission], plan: Plan, store: Store | None, after_each: AfterEach
+) -> list[SubmissionResult]:
+    """Grade the submissions, `plan.jobs` at a time; the results keep the order of these.
+
+    Raises:
+        StopAsked: by a signal; what was running is ended, nothing of ours is left.
+        NoBench: nothing can be graded here.
+    """
+    waiting = deque(enumerate(submissions))
+    said: queue.SimpleQueue[Done | int | BaseException] = queue.SimpleQueue()
+    results: dict[int, SubmissionResult] = {}
+    slots = [Slot(waiting, said, plan, store) for _ in range(min(plan.jobs, len(submissions)))]
+    with heard(said.put):
+        try:
+            for slot in slots:
+                slot.start()
+            while len(results) < len(submissions):
+                done = _next(said, len(results))
+                results[done.place] = done.result
+                after_each(done.result, done.known)
+        except BaseException:
+            waiting.clear()
+            _end(slots)
+            raise
+        for slot in slots:
+            slot.join(STOPPING)
+    return [results[place] for place in range(len(submissions))]
+
+
+def _next(said: queue.SimpleQueue[Done | int | BaseException], done: int) -> Done:
+    while True:
+        try:
+            # with a limit, because Windows delivers a signal only between two waits
+            what = said.get(timeout=1.0)
+        except queue.Empty:
+            continue
+        if isinstance(what, int):
+            raise StopAsked(what, done)
+        if isinstance(what, BaseException):
+            raise what
+        return what
+
+
+def _end(slots: Sequence[Slot]) -> None:
+    """Stop the slots, again and again: one may be just starting what has to end."""
+    deadline = time.monotonic() + STOPPING
+    while any(slot.is_alive() for slot in slots) and time.monotonic() < deadline:
+        for slot in slots:
+            slot.stop()
+            slot.join(0.1)
+
+
+class Slot(threading.Thread):
+    """Grades one submission after the other on a bench that is opened when first needed."""
+
+    def __init__(
+        self,
+        waiting: deque[tuple[int, Submission]],
+        said: queue.SimpleQueue[Done | int | BaseException],
+        plan: Plan,
+        store: Store | None,
+    ) -> None:
+        super().__init__(daemon=True)
+        self._waiting, self._said, self._plan, self._store = waiting, said, plan, store
+        self._bench: Bench | None = None
+        self._opened_before = self._stopped = False
+
+    def run(self) -> None:
+        """Work until nothing waits, and say each result; never end without a word."""
+        signals_are_for_others()
+        try:
+            for place, submission in self._mine():
+                result, known = grade_one(submission, self._plan, self._judge, self._store)
+                self._said.put(Done(place, result, known))
+        except Stopped:
+            pass
+        except BaseException as problem:
+            self._said.put(problem)
+        finally:
+            self._close()
+
+    def stop(self) -> None:
+        """End what is being graded; from any thread."""
+        self._stopped = True
+        bench = self._bench
+        if bench is not None:
+            bench.stop()
+
+    def _mine(self) -> Iterator[tuple[int, Submission]]:
+        while not self._stopped:
+            try:
+                yield self._waiting.popleft()
+            except IndexError:
+                return
+
+    def _judge(self, files: Mapping[str, bytes]) -> dict[str, list[CheckResult]]:
+        bench = self._bench or self._open()
+        try:
+            return bench.grade(files, self._plan.exercises, self._plan.devices)
+        except BaseException:
+            self._close()  # whatever broke it is not to meet the next submission
+            raise
+
+    def _open(self) -> Bench:
+        plan = self._plan
+        try:
+            # known before it is ready, so that it can be stopped while it is starting
+            self._bench = Bench(plan.seed, plan.limits, plan.isolation)
+            self._bench.__enter__()
+        except Exception as problem:
+            if self._stopped:
+                raise Stopped from None
+            if self._opened_before:
+                raise
+            raise NoBench(str(problem)) from problem
+        self._opened_before = True
+        if self._stopped:
+            raise Stopped
+        return self._bench
+
+    def _close(self) -> None:
+        bench, self._bench = self._bench, None
+        if bench is not None:
+            bench.__exit__(None, None, None)

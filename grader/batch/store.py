@@ -1,0 +1,173 @@
+"""The results database: one SQLite file that a killed run leaves whole and the next takes up.
+
+Each result is written, and on the disk, before its submission counts as done. While a run lasts
+the file is locked: two runs on one file would fight over its seed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import re
+import secrets
+import threading
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grader.results import CheckResult
+
+if TYPE_CHECKING:
+    import sqlite3
+
+# tells our files from other programs' and from those of other versions
+APPLICATION, VERSION = 0x41747447, 1
+TABLES = """
+CREATE TABLE IF NOT EXISTS run (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), seed TEXT);
+CREATE TABLE IF NOT EXISTS result (
+    submission TEXT, way TEXT, content TEXT, checks TEXT, PRIMARY KEY (submission, way, content)
+);
+"""
+WAIT = 2.0
+
+
+class Store:
+    """Results by submission, by the content of its files and by the way of grading."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection, self._lock = connection, threading.Lock()
+        self.problem: str | None = None
+
+    def seed(self, asked: int | None) -> tuple[int, bool]:
+        """Return the seed to use, and whether it is an earlier run's: so that both agree."""
+        row = self._connection.execute("SELECT seed FROM run").fetchone()
+        if asked is None and row is not None and re.fullmatch(r"-?\d{1,40}", str(row[0])):
+            return int(row[0]), True
+        seed = new_seed() if asked is None else asked
+        self._connection.execute("INSERT OR REPLACE INTO run VALUES (1, ?)", (str(seed),))
+        return seed, False
+
+    def find(self, submission: str, content: str, way: str) -> dict[str, list[CheckResult]] | None:
+        """Return the results of each exercise's checks, if they are there and make sense."""
+        asks = "SELECT checks FROM result WHERE submission = ? AND way = ? AND content = ?"
+        with self._lock, self._noting():
+            row = self._connection.execute(asks, (submission, way, content)).fetchone()
+            return _decoded(row[0]) if row else None
+        return None
+
+    def keep(
+        self, submission: str, content: str, way: str, found: Mapping[str, list[CheckResult]]
+    ) -> None:
+        """Keep the results of each exercise's checks, in the place of older ones."""
+        row = (submission, way, content, _encoded(found))
+        with self._lock, self._noting():
+            self._connection.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?, ?)", row)
+
+    @contextlib.contextmanager
+    def _noting(self) -> Iterator[None]:
+        """A full disk costs the keeping, not the grading."""
+        import sqlite3
+
+        try:
+            yield
+        except sqlite3.Error as problem:
+            self.problem = self.problem or str(problem)
+
+
+def new_seed() -> int:
+    """Draw a seed that no submission can know."""
+    return secrets.randbelow(2**53)
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[Store]:
+    """Open a results database, or begin one, and lock it.
+
+    Raises:
+        ValueError: the file is none of ours, broken, or in use; a sentence says which.
+    """
+    try:
+        import sqlite3
+    except ImportError as problem:
+        raise ValueError("this Python has no sqlite3, which --results needs") from problem
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ValueError(f"results cannot be kept in {path}: no such folder, or a folder")
+    try:
+        connection = sqlite3.connect(
+            path, timeout=WAIT, isolation_level=None, check_same_thread=False
+        )
+        with contextlib.closing(connection):
+            _prepare(connection, path)
+            yield Store(connection)
+    except sqlite3.Error as problem:
+        raise ValueError(_sentence(path, str(problem))) from problem
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and application != APPLICATION:
+        raise ValueError(f"{path} is another program's database: give --results another file")
+    if tables and version != VERSION:
+        raise ValueError(f"{path} is from another version of the grader: give --results a new file")
+    # one writer, which keeps its lock; what is committed outlives a kill at any moment
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(
+        f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; "
+        f"PRAGMA user_version = {VERSION}; {TABLES} COMMIT;"
+    )
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise ValueError(_sentence(path, "malformed"))
+
+
+def _sentence(path: Path, problem: str) -> str:
+    if "locked" in problem:
+        return f"{path} is in use: another grader is still running on it"
+    if "not a database" in problem or "malformed" in problem:
+        return f"{path} is no results database, or a damaged one: give --results another file"
+    return f"results cannot be kept in {path}: {problem}"
+
+
+def _encoded(found: Mapping[str, list[CheckResult]]) -> str:
+    names = list(_fields())
+    rows = {full: [[getattr(r, n) for n in names] for r in found[full]] for full in found}
+    return json.dumps({"fields": names, "exercises": rows}, separators=(",", ":"))
+
+
+def _decoded(text: str) -> dict[str, list[CheckResult]] | None:
+    """Read results back; None if they are not what `_encoded` writes."""
+    try:
+        said = json.loads(text)
+        if said["fields"] != list(_fields()):
+            return None
+        rows = said["exercises"].items()
+        return {full: [_result(values) for values in found] for full, found in rows}
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return None
+
+
+def _result(values: list[Any]) -> CheckResult:
+    kinds = _fields().values()
+    return CheckResult(*(_value(v, kind) for v, kind in zip(values, kinds, strict=True)))
+
+
+def _value(said: Any, kind: Any) -> Any:
+    """Read one value of a field; JSON has no tuples."""
+    if typing.get_origin(kind) is tuple:
+        (inner, _) = typing.get_args(kind)
+        return tuple(_value(one, inner) for one in list(said))
+    if not isinstance(said, kind):
+        raise TypeError("a field of another type")
+    return said
+
+
+@functools.cache
+def _fields() -> dict[str, Any]:
+    types = typing.get_type_hints(CheckResult)
+    return {field.name: types[field.name] for field in dataclasses.fields(CheckResult)}
