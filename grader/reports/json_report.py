@@ -3,42 +3,49 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from grader.results import DEVICES, ExerciseResult, Run, SubmissionResult, number
+from grader.reports.text import encodable
+from grader.results import DEVICES, CheckResult, ExerciseResult, Run, SubmissionResult, number
 
 SCHEMA = 1
-MAXIMUM = 100.0
 
 
 def write(run: Run, path: Path) -> None:
-    """Write the report."""
-    path.write_text(json.dumps(report(run), indent=1) + "\n", encoding="utf-8")
+    """Write the report, a submission at a time: a large course does not fit into memory twice."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(f'{{"schema": {SCHEMA},\n "kit": {json.dumps(kit(run))},\n "submissions": [')
+        for place, submission in enumerate(run.submissions):
+            file.write(f"{',' if place else ''}\n{json.dumps(_submission(submission), indent=1)}")
+        file.write("]}\n")
 
 
-def report(run: Run) -> dict[str, Any]:
-    """Return the report as plain data."""
-    kit = {"version": run.version, "torch": run.torch, "seed": run.seed, "devices": run.devices}
-    submissions = [_submission(submission) for submission in run.submissions]
-    return {"schema": SCHEMA, "kit": kit, "submissions": submissions}
+def kit(run: Run) -> dict[str, Any]:
+    """Say with what was graded, so that it can be done again."""
+    return {
+        "version": run.version,
+        "torch": run.torch,
+        "seed": run.seed,
+        "devices": run.devices,
+        "isolation": run.isolation,
+    }
 
 
 def _submission(submission: SubmissionResult) -> dict[str, Any]:
     return {
-        "id": submission.identity,
+        "id": encodable(submission.identity),
         "status": "ungradable" if submission.problem else "graded",
-        "problem": submission.problem,
-        "max": number(submission.possible) if submission.exercises else MAXIMUM,
-        "score": {device: _score(submission, device) for device in DEVICES},
+        "problem": encodable(submission.problem) if submission.problem else None,
+        "max": number(submission.maximum),
+        "score": {device: points(submission.reported(device)) for device in DEVICES},
         "exercises": [_exercise(e, submission.devices) for e in submission.exercises],
     }
 
 
-def _score(submission: SubmissionResult, device: str) -> float | None:
-    if submission.problem:
-        return 0.0 if device == "cpu" else None
-    score = submission.score(device)
+def points(score: Fraction | None) -> float | None:
+    """Write a score; a device that was not run has none."""
     return None if score is None else number(score)
 
 
@@ -49,18 +56,19 @@ def _exercise(exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[str, A
         "devices": {
             device: _device(exercise, device) if device in devices else None for device in DEVICES
         },
-        "checks": [
-            {
-                "check": check.check,
-                "device": check.device,
-                "outcome": check.verdict,
-                "message": check.message,
-                "slip": check.slip,
-            }
-            for check in exercise.checks
-        ],
+        "checks": [_check(check) for check in exercise.checks],
     }
 
 
 def _device(exercise: ExerciseResult, device: str) -> dict[str, Any]:
     return {"earned": number(exercise.earned(device)), "outcome": exercise.state(device)}
+
+
+def _check(check: CheckResult) -> dict[str, Any]:
+    return {
+        "check": encodable(check.check),
+        "device": check.device,
+        "outcome": check.verdict,
+        "message": encodable(check.message),
+        "slip": check.slip,
+    }

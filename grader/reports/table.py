@@ -1,47 +1,104 @@
-"""The grader's table on the terminal, and a line for each submission as it ends."""
+"""The grader's table on the terminal, and how far a batch is while it runs."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Iterator
 from fractions import Fraction
+from typing import TextIO
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
+from grader.reports.text import for_log, one_line
 from grader.results import DEVICES, Run, SubmissionResult, number
 
 SAYS = {"absent": "not run: no CUDA device here", "not asked": "not run: not asked for"}
+NAME = 24
+
+
+class Lines:
+    """How far a batch is, as a line for each submission: for a pipe or a log."""
+
+    def __init__(self, total: int, stream: TextIO) -> None:
+        self.total, self.done, self.unchanged, self.stream = total, 0, 0, stream
+
+    def after_each(self, result: SubmissionResult, known: bool) -> None:
+        """Take note of one more result, and of whether it was known before."""
+        self.done += 1
+        self.unchanged += known
+        with contextlib.suppress(OSError):  # nobody reads on: no reason to stop grading
+            self.show(result, known)
+
+    def show(self, result: SubmissionResult, known: bool) -> None:
+        """Print a line."""
+        place = f"{self.done:>{len(str(self.total))}}/{self.total}"
+        same = " (unchanged)" if known else ""
+        print(f"{place} {_clean(result.identity)}: {_said(result)}{same}",
+              file=self.stream, flush=True)  # fmt: skip
+
+
+class Bar(Lines):
+    """How far a batch is, as a bar with the time left and the last verdict."""
+
+    def __init__(self, total: int, stream: TextIO, bar: Progress) -> None:
+        super().__init__(total, stream)
+        self.bar = bar
+        self.task = bar.add_task("grading", total=total, last="", unchanged="")
+
+    def show(self, result: SubmissionResult, known: bool) -> None:
+        """Move the bar; what was known before is no work, and tells nothing of the speed."""
+        said = f"{self.unchanged} unchanged  " if self.unchanged else ""
+        self.bar.update(
+            self.task, advance=0 if known else 1, total=self.total - self.unchanged,
+            last=escape(f"{one_line(result.identity, NAME)}: {_said(result)}"), unchanged=said,
+        )  # fmt: skip
+
+
+class Speed(ProgressColumn):
+    """Submissions a second, over the whole run so far."""
+
+    def render(self, task: Task) -> Text:
+        """Say nothing before there is anything to say."""
+        speed = task.completed / task.elapsed if task.elapsed else 0.0
+        return Text(f"{speed:.2g} a second" if speed else "")
 
 
 @contextlib.contextmanager
-def progress(total: int) -> Iterator[Callable[[SubmissionResult], None]]:
-    """Show how far a batch is, on a terminal only; give it each result as it comes."""
-    console = Console(stderr=True)
+def progress(total: int) -> Iterator[Lines]:
+    """Show how far a batch is: a bar on a terminal, lines elsewhere."""
+    stream = _forgiving(sys.stderr)
+    console = Console(file=stream)
+    if not stream.isatty() or console.is_dumb_terminal:
+        yield Lines(total, stream)
+        return
     columns = (
-        TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        TextColumn("grading"), BarColumn(bar_width=20), MofNCompleteColumn(),
+        TextColumn("{task.fields[unchanged]}"), Speed(), TimeRemainingColumn(),
         TextColumn("{task.fields[last]}"),
     )  # fmt: skip
-    quiet = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
-        task = bar.add_task("grading", total=total, last="")
-
-        def after_each(result: SubmissionResult) -> None:
-            score = result.score("cpu")
-            said = "" if score is None else f" {number(score):g}"
-            bar.update(task, advance=1, last=escape(_clean(result.identity) + said))
-
-        yield after_each
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield Bar(total, stream, bar)
 
 
-def show(run: Run) -> None:
+def show(run: Run, unchanged: int = 0) -> None:
     """Print the table of a run."""
-    console = Console(soft_wrap=False, highlight=False)
+    console = Console(file=_forgiving(sys.stdout), soft_wrap=False, highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("submission", no_wrap=True)
-    for name in ("cpu", "cuda", "solved", "wrong", "not started"):
+    for name in ("cpu", "cuda", "device-ready", "solved", "wrong", "not started"):
         table.add_column(name, justify="right")
     for submission in run.submissions:
         if not submission.problem:
@@ -54,23 +111,41 @@ def show(run: Run) -> None:
             console.print(
                 escape(f"{name} could not be graded: {problem}"), style="red", soft_wrap=True
             )
-    graded = sum(not submission.problem for submission in run.submissions)
-    total = len(run.submissions)
-    console.print(f"\n{graded} of {total} graded, seed {run.seed}, torch {run.torch}")
+    console.print(f"\n{_summary(run, unchanged)}")
+    if run.isolation:
+        console.print(f"isolation: {run.isolation}")
     for device in DEVICES:
         if run.devices[device] != "run":
             console.print(f"{device}: {SAYS[run.devices[device]]}")
 
 
+def _summary(run: Run, unchanged: int) -> str:
+    graded = sum(not submission.problem for submission in run.submissions)
+    before = f" ({unchanged} before, and unchanged)" if unchanged else ""
+    return f"{graded} of {len(run.submissions)} graded{before}, seed {run.seed}, torch {run.torch}"
+
+
 def _cells(submission: SubmissionResult) -> list[str]:
     first = submission.devices[0]
     scores = [_points(submission.score(device)) for device in DEVICES]
+    ready, ran = submission.device_ready
     return [
         *scores,
+        f"{ready} of {ran}",
         str(submission.count("solved", first)),
         str(submission.count("wrong", first)),
         str(submission.count("not started", first)),
     ]
+
+
+def _said(submission: SubmissionResult) -> str:
+    if submission.problem:
+        return f"could not be graded: {_clean(submission.problem)}"
+    scores = [submission.score(device) for device in submission.devices]
+    return " and ".join(
+        f"{_points(score)} on {device}"
+        for device, score in zip(submission.devices, scores, strict=True)
+    )
 
 
 def _points(score: Fraction | None) -> str:
@@ -78,5 +153,12 @@ def _points(score: Fraction | None) -> str:
 
 
 def _clean(text: str) -> str:
-    """Keep control characters of a name away from the terminal."""
-    return "".join(c if c.isprintable() else "?" for c in text)
+    """Keep control characters from the terminal, and commands from a CI system's log."""
+    return for_log(one_line(text))
+
+
+def _forgiving(stream: TextIO) -> TextIO:
+    """Let a stream that lacks a character spell it out rather than fail."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+    return stream

@@ -1,0 +1,41 @@
+"""The csv report: one row for a submission, with columns of our own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+from grader.reports.text import cell
+from grader.results import DEVICES, ExerciseResult, Run, SubmissionResult, number
+
+
+def write(run: Run, path: Path) -> None:
+    """Write a row for each submission; a device that was not run is an empty cell, never 0."""
+    names = list(dict.fromkeys(e.exercise for s in run.submissions for e in s.exercises))
+    columns = [(name, device) for device in DEVICES for name in names]
+    header = ["id", "status", "problem", *DEVICES, "max"]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*header, *(f"{cell(name)} {device}" for name, device in columns)])
+        writer.writerows(_row(submission, columns) for submission in run.submissions)
+
+
+def _row(submission: SubmissionResult, columns: list[tuple[str, str]]) -> Iterator[str]:
+    yield cell(submission.identity)
+    yield "ungradable" if submission.problem else "graded"
+    yield cell(submission.problem or "")
+    yield from (_points(submission.reported(device)) for device in DEVICES)
+    yield _points(submission.maximum)
+    exercises = {exercise.exercise: exercise for exercise in submission.exercises}
+    for name, device in columns:
+        yield _earned(exercises.get(name), device if device in submission.devices else None)
+
+
+def _earned(exercise: ExerciseResult | None, device: str | None) -> str:
+    return _points(exercise.earned(device)) if exercise and device else ""
+
+
+def _points(points: Fraction | None) -> str:
+    return "" if points is None else f"{number(points):.2f}"

@@ -1,0 +1,138 @@
+"""A submission as people read it: what is wrong is told once, further checks are only named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from grader.reports.text import one_line, shown
+from grader.results import (
+    DEVICES,
+    CheckResult,
+    ExerciseResult,
+    Run,
+    SubmissionResult,
+    number,
+)
+
+NOT_RUN = {
+    "absent": "not run: no CUDA device here",
+    "not asked": "not run: not asked for",
+    "run": "not run",
+}
+BECAUSE = re.compile(r"^  Because +(.+?)(?=\n  \S|\Z)", re.MULTILINE | re.DOTALL)
+CHANGES = re.compile(r"-?\d[\d.e+-]*|\binf\b|\bnan\b|\[[\d, ]*\]")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with an exercise.
+
+    Attributes:
+        verdict: of its checks.
+        slip: the known slip that the output equals.
+        message: of the first check that shows it, in full.
+        checks: the names of all checks that show it.
+        devices: where they show it.
+    """
+
+    verdict: str
+    slip: str | None
+    message: str
+    checks: tuple[str, ...]
+    devices: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of the message."""
+        return headline(self.message) or self.verdict
+
+    @property
+    def repeats(self) -> str:
+        """Count the further checks that show the same; nothing if there are none."""
+        more = len(self.checks) - 1
+        said = "1 more check shows the same" if more == 1 else f"{more} more checks show the same"
+        return said if more else ""
+
+
+def problems(exercise: ExerciseResult, *devices: str) -> list[Problem]:
+    """List what is wrong with an exercise, the same on two devices once."""
+    found: dict[tuple[object, ...], Problem] = {}
+    for device in devices or DEVICES:
+        for problem in _on(exercise, device):
+            key = (problem.verdict, _reason(problem.message, problem.slip), problem.checks)
+            known = found.get(key)
+            both = replace(known, devices=(*known.devices, device)) if known else problem
+            found[key] = both
+    return list(found.values())
+
+
+def _on(exercise: ExerciseResult, device: str) -> Iterator[Problem]:
+    alike: dict[tuple[str, str], list[CheckResult]] = {}
+    for check in exercise.on(device):
+        if not check.passed:
+            key = (check.verdict, _reason(check.message, check.slip))
+            alike.setdefault(key, []).append(check)
+    for (verdict, _), checks in alike.items():
+        names = tuple(one_line(check.check) for check in checks)
+        first = checks[0]
+        slip = one_line(first.slip) if first.slip else None
+        yield Problem(verdict, slip, shown(first.message), names, (device,))
+
+
+def _reason(message: str, slip: str | None) -> str:
+    """What makes two messages say the same: the slip, the blame, or words but not numbers."""
+    if slip:
+        return slip
+    blame = BECAUSE.search(message)
+    return blame.group(1) if blame else CHANGES.sub("#", headline(message))
+
+
+def headline(message: str) -> str:
+    """Return the first paragraph of a message on one line."""
+    return one_line(message.strip().split("\n\n", 1)[0])
+
+
+def chapters(submission: SubmissionResult) -> list[tuple[str, list[ExerciseResult]]]:
+    """Group the exercises by chapter, in order."""
+    grouped = groupby(submission.exercises, key=lambda e: e.exercise.partition(".")[0])
+    return [(stem, list(exercises)) for stem, exercises in grouped]
+
+
+def score_on(run: Run, submission: SubmissionResult, device: str) -> str:
+    """Say the score of a device, or why there is none."""
+    score = submission.reported(device)
+    if score is None:
+        return NOT_RUN[run.devices[device]]
+    return f"{number(score):g} of {number(submission.maximum):g} points"
+
+
+def counts(submission: SubmissionResult) -> str:
+    """Say how many exercises are solved, wrong and not started, on the device that counts."""
+    found = [(submission.count(s, submission.counted), s) for s in ("solved", "wrong")]
+    found.append((submission.count("not started", submission.counted), "not started"))
+    return ", ".join(f"{count} {state}" for count, state in found)
+
+
+def device_ready(submission: SubmissionResult) -> str:
+    """Say how many functions are ready for a GPU, whether or not there is one here."""
+    ready, ran = submission.device_ready
+    return f"{ready} of {ran} functions"
+
+
+def as_text(found: list[Problem], devices: tuple[str, ...], most: int = 5) -> str:
+    """Write problems as plain text: each message in full, its repeats counted.
+
+    Args:
+        found: the problems of one exercise.
+        devices: those that were run; a problem that not all of them have says where it is.
+        most: how many to write in full; of the others the first sentence.
+    """
+    parts = []
+    for place, problem in enumerate(found):
+        where = "" if problem.devices == devices else f"On {' and '.join(problem.devices)}:"
+        said = problem.message if place < most else problem.headline
+        parts.append("\n\n".join(filter(None, (where, said, problem.repeats))))
+    return "\n\n".join(parts)

@@ -1,0 +1,94 @@
+"""Whose submission it is: a student of a gradebook, if the name says so without a doubt."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# as Moodle and Canvas name what they let an instructor download
+MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
+CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_\d+_.*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Student:
+    """A row of a gradebook.
+
+    Attributes:
+        row: its place in the sheet.
+        number: the platform's own number of the student, as it stands in file names.
+        identifiers: what names the student and nobody else: login, email, student number.
+        name: the full name; with a comma, the family name is first.
+    """
+
+    row: int
+    number: str
+    identifiers: tuple[str, ...]
+    name: str
+
+
+class Roster:
+    """The students of a gradebook, found by what a submission is called."""
+
+    def __init__(self, students: list[Student]) -> None:
+        self.students = students
+
+    def find(self, identity: str) -> Student | str:
+        """Return the student of a submission, or why there is none; never one of two."""
+        exact = [s for s in self.students if _folded(identity) in _exact(s)]
+        match = None if exact else MOODLE.fullmatch(identity) or CANVAS.fullmatch(identity)
+        if match:
+            return self._numbered(match["name"], match["number"])
+        return _only(exact or self._named(identity))
+
+    def _numbered(self, name: str, number: str) -> Student | str:
+        found = [s for s in self.students if s.number == number]
+        if not found:
+            return _only(self._named(name))
+        # the number of a group may be that of somebody else
+        agree = [s for s in found if not s.name or _agrees(name, s.name)]
+        return _only(agree) if agree else f"number {number} belongs to somebody of another name"
+
+    def _named(self, name: str) -> list[Student]:
+        return [s for s in self.students if _key(name) and _key(name) in set(_loose(s))]
+
+
+def _only(found: list[Student]) -> Student | str:
+    if len(found) == 1:
+        return found[0]
+    return f"{len(found)} students could be meant" if found else "no student is called so"
+
+
+def _exact(student: Student) -> set[str]:
+    return {_folded(text) for text in (student.number, *student.identifiers) if text}
+
+
+def _loose(student: Student) -> Iterator[str]:
+    yield from _orders(student.name)
+    yield from (_key(text.partition("@")[0]) for text in student.identifiers if "@" in text)
+
+
+def _orders(name: str) -> set[str]:
+    """A name as people write it: family name first or last, words run together."""
+    family, comma, given = name.partition(",")
+    words = name.split()
+    if comma:
+        return {_key(name), _key(given + family)}
+    return {_key(" ".join(words[place:] + words[:place])) for place in range(len(words))}
+
+
+def _agrees(said: str, name: str) -> bool:
+    # Moodle may put the login before the name
+    return any(order and _key(said).endswith(order) for order in _orders(name))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+def _key(text: str) -> str:
+    """Letters and digits alone, without accents: what is left of a name in a file name."""
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in letters if c.isalnum())
