@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Generator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from grader.chapters import Answer, BrokenFile, World, catalogue, places
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting
+from grader.judging.waiting import waits_for
 from grader.reports.board import board
 from grader.results import CheckResult, ExerciseResult
 from grader.suite.check import Check, check_of
@@ -22,6 +24,7 @@ CHECK = pytest.StashKey[Check]()
 OUTCOME = pytest.StashKey[Outcome]()
 JUDGE = pytest.StashKey[Judge]()
 REPEATS = pytest.StashKey[bool]()
+MOST_NOTES = 3
 TOLD = pytest.StashKey[dict[tuple[str, Any], str]]()
 
 
@@ -85,14 +88,30 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run a chapter's checks function by function, in teaching order.
+
+    Suites put checks together that are alike, whichever function they are for.
+    """
+    place = {exercise.full: at for at, exercise in enumerate(catalogue().exercises())}
+    ordered: list[pytest.Item] = []
+    for _, group in groupby(items, key=lambda item: (item.path, CHECK in item.stash)):
+        checks = list(group)
+        if CHECK in checks[0].stash:
+            checks.sort(key=lambda item: place.get(item.stash[CHECK].full_exercise, -1))
+        ordered += checks
+    items[:] = ordered
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Let the judge run a check; what it finds is raised again, so that --pdb lands on it."""
     check = pyfuncitem.stash.get(CHECK, None)
     if check is None:
         return None
     outcome = pyfuncitem.config.stash[JUDGE].judge(check)
+    pyfuncitem.stash[OUTCOME] = outcome
     if not outcome.passed:
-        pyfuncitem.stash[OUTCOME] = outcome
         message = _told_once(pyfuncitem, check, outcome)
         # pytest would draw a traceback with sources, 60 ms a check, only to have it replaced
         pyfuncitem.repr_failure = lambda *_, **__: message  # type: ignore[method-assign]
@@ -114,6 +133,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
             "verdict": outcome.verdict if report.failed or report.passed else "not run",
             "message": outcome.message,
             "slip": outcome.slip,
+            "because": waits_for(check, outcome),
             "repeats": item.stash.get(REPEATS, False),
         }
     return report
@@ -187,6 +207,9 @@ class Board:
             more = "one more check fails" if repeats == 1 else f"{repeats} more checks fail"
             terminalreporter.write_line(f"{more} for the reasons above (-rf lists them)")
         terminalreporter.write(text)
+        notes = [c.message for r in results for c in r.checks if c.passed and c.message]
+        for line in "\n".join(notes).splitlines()[:MOST_NOTES] if not short else []:
+            terminalreporter.write_line(f"{'note':<14}{line}")
 
 
 @pytest.hookimpl(trylast=True)

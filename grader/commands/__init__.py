@@ -1,0 +1,1 @@
+"""The commands, one file each, discovered: its name, its options, and what it calls."""

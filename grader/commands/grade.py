@@ -1,0 +1,55 @@
+"""Grading submissions."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from grader.commands.usage import UsageError, positive
+
+HELP = "score submissions on CPU and CUDA"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the paths and the options of a run."""
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH",
+                       help="a submission (folder, .zip, .tar.gz) or a folder of them")  # fmt: skip
+    parser.add_argument("--device", default="auto",
+                       help="auto (default), cpu, cuda or cpu,cuda")  # fmt: skip
+    parser.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE",
+                       help="write a report, repeatable: json, csv, html, junit, gradescope "
+                            "or classroom")  # fmt: skip
+    parser.add_argument("--gradebook", type=Path, metavar="EXPORT",
+                       help="fill Canvas's or Moodle's export in as the csv report")  # fmt: skip
+    parser.add_argument("--assignment", metavar="TITLE",
+                       help="the column of --gradebook, where there are several")  # fmt: skip
+    parser.add_argument("--only", metavar="NAME", help="one chapter or function")
+    parser.add_argument("--jobs", type=positive(int), metavar="N",
+                       help="submissions at a time (default: one for each core)")  # fmt: skip
+    parser.add_argument("--seed", type=int, metavar="N",
+                       help="seed of the inputs (default: that of --results, or new)")  # fmt: skip
+    parser.add_argument("--time-limit", type=positive(float), default=10.0, metavar="S",
+                       help="seconds for each check (default: 10)")  # fmt: skip
+    parser.add_argument("--memory", type=positive(int), default=4096, metavar="MB",
+                       help="megabytes for each submission (default: 4096)")  # fmt: skip
+    parser.add_argument("--require-sandbox", action="store_true",
+                       help="refuse to grade where a submission cannot be shut in")  # fmt: skip
+    parser.add_argument("--results", type=Path, metavar="FILE",
+                       help="keep results in FILE (SQLite): a stopped run goes on from there, "
+                            "unchanged submissions are not graded again")  # fmt: skip
+
+
+def run(given: argparse.Namespace) -> int:
+    """Grade and report."""
+    from grader.batch.command import Request, grade
+
+    request = Request(
+        given.paths, given.device, given.report, given.only, given.jobs, given.seed,
+        given.time_limit, given.memory, given.results, given.gradebook, given.assignment,
+        given.require_sandbox,
+    )  # fmt: skip
+    try:
+        return grade(request)
+    except (ValueError, LookupError, OSError) as problem:
+        said = problem.args[0] if isinstance(problem, LookupError) else problem
+        raise UsageError(said) from problem

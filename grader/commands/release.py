@@ -1,0 +1,39 @@
+"""The students' pack: the exercises, the checks and the commands, without any solution."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from grader.commands.usage import UsageError
+
+HELP = "write the students' pack: no solutions, no instructors' parts"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the folder."""
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where to; new or empty")
+    parser.add_argument("--zip", action="store_true", help="write DIR.zip as well")
+    parser.add_argument("--notebooks", action="store_true",
+                       help="put the chapters in as Jupyter notebooks, too")  # fmt: skip
+
+
+def run(given: argparse.Namespace) -> int:
+    """Prove the pack and write it."""
+    from grader.release.pack import pack
+    from grader.release.trouble import ReleaseError
+    from grader.release.write import refuse_what_is_there, release
+
+    folder: Path = given.folder
+    archive = folder.absolute().parent / f"{folder.absolute().name}.zip" if given.zip else None
+    try:
+        refuse_what_is_there(folder, archive)
+        files = pack(notebooks=given.notebooks)
+        release(files, folder, archive)
+    except (ReleaseError, OSError) as problem:
+        raise UsageError(problem) from problem
+    size = sum(map(len, files.values())) / 1000
+    print(f"wrote {len(files)} files, {size:.0f} kB, to {folder}: no line of a solution is in them")
+    if archive is not None:
+        print(f"wrote {archive}")
+    return 0

@@ -1,0 +1,129 @@
+"""A world whose one chapter is a notebook's namespace, and whose others are files."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import linecache
+import traceback
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+from grader.chapters import BrokenFile, World
+
+CELL = "your cell"
+
+
+class Space:
+    """A namespace, looked at as a module."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.__dict__ = names
+
+
+class NotebookWorld(World):
+    """A notebook's chapter as it is right now, and the other chapters from their files.
+
+    Args:
+        stem: the notebook's chapter.
+        space: the notebook's namespace; what a cell redefines is seen at once.
+        files: where each of the other chapters lies.
+        names: every chapter's stem with the names of its exercises.
+    """
+
+    def __init__(
+        self,
+        stem: str,
+        space: dict[str, Any],
+        files: Mapping[str, Path],
+        names: Mapping[str, Sequence[str]],
+    ) -> None:
+        super().__init__(Path.cwd(), names)
+        self.stem, self.space, self.files = stem, space, dict(files)
+        self.stand_ins: dict[str, types.ModuleType] = {}
+        self.modules[stem] = Space(space)  # type: ignore[assignment]
+
+    def path(self, stem: str) -> Path:
+        """Return where a chapter's file lies, or would lie."""
+        return self.files.get(stem, self.folder / f"{stem}.py")
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        """Return a chapter; where there is none that runs, one whose functions say so.
+
+        So a cell may import from a chapter that is broken, and only what calls it fails.
+        """
+        stem = spec.name.rsplit(".", 1)[-1]
+        if stem in self.stand_ins:
+            return self.stand_ins[stem]
+        if not self.path(stem).is_file():
+            return self._standing_in(spec.name, stem, None)
+        try:
+            return super().create_module(spec)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:
+            broken = problem if isinstance(problem, BrokenFile) else BrokenFile(stem, problem)
+            return self._standing_in(spec.name, stem, broken)
+
+    def _standing_in(
+        self, full_name: str, stem: str, broken: BrokenFile | None
+    ) -> types.ModuleType:
+        module = types.ModuleType(full_name)
+        for name in self.names.get(stem, ()):
+            vars(module)[name] = _says(f"{stem}.{name}", broken)
+        self.stand_ins[stem] = module
+        self._cover(full_name, module)
+        return module
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        """Let imports find this world's chapters, and note the lines that an error went through."""
+        with super().active():
+            try:
+                yield
+            except BaseException as problem:
+                for one in (problem, getattr(problem, "cause", None)):
+                    if isinstance(one, BaseException):
+                        one.kit_frames = self._frames(one)  # type: ignore[attr-defined]
+                raise
+
+    def _frames(self, problem: BaseException) -> list[traceback.FrameSummary]:
+        files = {str(path) for path in self.files.values()}
+        found = []
+        for frame, number in traceback.walk_tb(problem.__traceback__):
+            file, name = frame.f_code.co_filename, frame.f_code.co_name
+            if frame.f_globals is self.space or file in files:
+                line = linecache.getline(file, number, frame.f_globals).strip()
+                place = CELL if frame.f_globals is self.space else file
+                found.append(
+                    traceback.FrameSummary(place, number, name, lookup_line=False, line=line)
+                )
+        return found
+
+    def take_over(self, before: NotebookWorld) -> None:
+        """Give the notebook anew what it imported from another world's chapters."""
+        known: dict[int, tuple[str, str]] = {}
+        for stem, module in [*before.modules.items(), *before.stand_ins.items()]:
+            if stem != self.stem:
+                known[id(module)] = stem, ""
+                for name in self.names.get(stem, ()):
+                    made = vars(module).get(name)
+                    if callable(made):
+                        known[id(made)] = stem, name
+        for key, value in list(self.space.items()):
+            stem, name = known.get(id(value), ("", ""))
+            if stem:
+                module = importlib.import_module(stem)
+                self.space[key] = getattr(module, name, value) if name else module
+
+
+def _says(full: str, broken: BrokenFile | None) -> Any:
+    def absent(*_: object, **__: object) -> None:
+        if broken is not None:
+            raise broken
+        raise NotImplementedError(full)
+
+    return absent

@@ -1,0 +1,132 @@
+"""What is in a students' pack."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.chapters import World, catalogue, places
+from grader.notebooks.chapter import read_chapter
+from grader.notebooks.started import FUNCTIONS, is_stub
+from grader.notebooks.write import NoNbformat, notebook
+from grader.release.closure import needed
+from grader.release.leaks import leaks
+from grader.release.texts import constraints, project_file, readme
+from grader.release.trouble import ReleaseError
+
+COMMANDS = ("board", "hint", "notebook", "reset", "show", "usage", "watch")
+ROOTS = ("grader.__main__", "grader.cli", "grader.pytest_plugin")
+# what instructors and maintainers run: it holds answers, or ways to forge a verdict
+NEVER = (
+    "grader.hostile",
+    "grader.proof",
+    "grader.release",
+    "grader.sandbox.drill",
+    "grader.selftest",
+)
+AS_THEY_ARE = (".gitignore", "LICENSE")
+CONSTRAINTS = ".ci/constraints.txt"
+STUBS = "grader/stubs"
+MOST_TOLD = 20
+
+
+def pack(*, notebooks: bool = False) -> dict[str, bytes]:
+    """Collect the files, from their names in the pack to their contents.
+
+    Args:
+        notebooks: whether the chapters are in it as notebooks, too.
+
+    Raises:
+        ReleaseError: an exercise is filled in, a line of a solution would be in it, or a file of
+            the kit is not what it should be.
+    """
+    _refuse_filled_in()
+    files = {name: (places.ROOT / name).read_bytes() for name in AS_THEY_ARE}
+    files.update(_texts())
+    files.update({name: (places.ROOT / name).read_bytes() for name in _code()})
+    for stem in catalogue().names():
+        stub = (places.EXERCISES / f"{stem}.py").read_bytes()
+        files[f"exercises/{stem}.py"] = files[f"{STUBS}/{stem}.py"] = stub
+        if notebooks:
+            files[f"exercises/{stem}.ipynb"] = _notebook(stem)
+    # one form of line end, whatever machine this is
+    files = {name: data.replace(b"\r\n", b"\n") for name, data in sorted(files.items())}
+    _refuse_leaks(files)
+    return files
+
+
+def _notebook(stem: str) -> bytes:
+    try:
+        return notebook(read_chapter(places.EXERCISES / f"{stem}.py"))
+    except NoNbformat as problem:
+        raise ReleaseError(str(problem)) from problem
+
+
+def _texts() -> Iterator[tuple[str, bytes]]:
+    """Rewrite the project's own files."""
+    whole = _read("pyproject.toml")
+    mine = project_file(whole)
+    yield "README.md", readme(_read("README.md")).encode()
+    yield "pyproject.toml", mine.encode()
+    yield CONSTRAINTS, constraints(_read(CONSTRAINTS), whole, mine).encode()
+
+
+def _read(name: str) -> str:
+    return (places.ROOT / name).read_text(encoding="utf-8")
+
+
+def _code() -> Iterator[str]:
+    """Name the suites, and the modules that a student's commands come to."""
+    stems = list(catalogue().names())
+    roots = [*ROOTS, *(f"grader.commands.{name}" for name in COMMANDS)]
+    roots += [f"grader.coach.{stem}" for stem in stems]
+    suites = [places.SUITES / "conftest.py", *(places.SUITES / f"test_{s}.py" for s in stems)]
+    roots += [name for suite in suites for name in _imports(suite)]
+    for path in [*suites, *needed(roots, places.ROOT, NEVER)]:
+        yield path.relative_to(places.ROOT).as_posix()
+
+
+def _imports(suite: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(suite.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _refuse_filled_in() -> None:
+    """Refuse exercises that are not the stubs that a student begins with."""
+    known = catalogue()
+    world = World(places.EXERCISES, known.names())
+    begun = [e.full for e in known.exercises() if not world.is_stub(e.full)]
+    for stem in known.names():
+        tree = ast.parse((places.EXERCISES / f"{stem}.py").read_bytes())
+        begun += [f"{stem}.{name}" for name in _not_empty(tree)]
+    if begun:
+        names = ", ".join(dict.fromkeys(begun))
+        raise ReleaseError(
+            f"the exercises are not as students get them: {names}. Put the stubs back first"
+        )
+
+
+def _not_empty(tree: ast.Module) -> Iterator[str]:
+    """Name the functions that hold something, and statements that have no place in a stub."""
+    for node in ast.walk(tree):
+        if isinstance(node, FUNCTIONS) and not is_stub(node):
+            yield node.name
+    for node in tree.body[1:]:
+        if not isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+            yield f"line {node.lineno}"
+
+
+def _refuse_leaks(files: dict[str, bytes]) -> None:
+    solutions = [*places.SOLUTIONS.glob("ex*.py"), *places.VARIANTS.glob("*/ex*.py")]
+    public = [*places.EXERCISES.glob("ex*.py"), *places.SUITES.glob("*.py")]
+    if not solutions:
+        raise ReleaseError("there are no solutions here to compare the pack with")
+    found = leaks(files, sorted(solutions), sorted(public))
+    if found:
+        told = [f"  {one.file}:{one.number}: {one.line}   ({one.solution})" for one in found]
+        more = f"\n  and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+        lines = "\n".join(told[:MOST_TOLD])
+        raise ReleaseError(f"lines of solutions would be in the pack:\n{lines}{more}")

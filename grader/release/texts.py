@@ -1,0 +1,82 @@
+"""The project's own files as a student gets them: read-me, project file, constraints."""
+
+from __future__ import annotations
+
+import re
+
+from grader.release.trouble import ReleaseError
+
+# a student has no solutions: what the read-me says of them, and what it says instead
+INSTEAD = {
+    "Set up and score the stubs and the solutions": "Set up and see the board",
+    "-m grader grade exercises solutions": "-m grader",
+    "Set up and pass the tests": "Set up and run the checks",
+    "-m pytest --answers=solutions": "-m pytest",
+}
+SECTION = "Students"
+TABLES = re.compile(r"build-system|project(\..*)?|tool\.setuptools(\..*)?|tool\.pytest\..*")
+EXTRAS = "project.optional-dependencies"
+FOR_STUDENTS = ("notebooks", "pictures")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def readme(text: str) -> str:
+    """Keep what comes before the first section, and the students' section.
+
+    Raises:
+        ReleaseError: the text is no longer what this was written for.
+    """
+    for old, new in INSTEAD.items():
+        if text.count(old) != 1:
+            raise ReleaseError(f"README.md should hold once: {old}")
+        text = text.replace(old, new)
+    sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    wanted = [one for one in sections[1:] if one.startswith(f"## {SECTION}\n")]
+    if len(wanted) != 1:
+        raise ReleaseError(f"README.md should have one section called {SECTION}")
+    kept = sections[0] + wanted[0].rstrip() + "\n"
+    if "solutions" in kept:
+        raise ReleaseError("README.md names the solutions where students read")
+    return kept
+
+
+def project_file(text: str) -> str:
+    """Keep the tables that installing and testing need, and of the extras the students' own."""
+    kept = []
+    for table in re.split(r"^(?=\[)", text, flags=re.MULTILINE)[1:]:
+        name = table[1 : table.index("]")]
+        if name == EXTRAS:
+            kept.append(_extras(table))
+        elif TABLES.fullmatch(name):
+            kept.append(table)
+    return "\n\n".join(table.strip() for table in kept if table) + "\n"
+
+
+def _extras(table: str) -> str:
+    head, *entries = re.split(r"^(?=[\w-]+ *=)", table, flags=re.MULTILINE)
+    wanted = [one for one in entries if one.split("=")[0].strip() in FOR_STUDENTS]
+    return head + "".join(wanted) if wanted else ""
+
+
+def constraints(text: str, project: str, of_students: str) -> str:
+    """Leave out the versions of what only the whole project asks for.
+
+    Args:
+        text: the constraints.
+        project: the project file.
+        of_students: the same as a student gets it.
+    """
+    gone = _asked_for(project) - _asked_for(of_students)
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    kept = [line for line in lines if _name(line) not in gone]
+    return "\n".join(["# The versions that were tested.", *kept]) + "\n"
+
+
+def _asked_for(project: str) -> set[str]:
+    """Name the packages that a project file asks for, anywhere."""
+    return {_name(quoted) for quoted in re.findall(r'"([^"\n]+)"', project)}
+
+
+def _name(line: str) -> str:
+    found = NAME.match(line.strip())
+    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""

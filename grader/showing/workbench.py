@@ -1,0 +1,116 @@
+"""Running the answer's functions one at a time, each announced before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from grader.chapters import BrokenFile, Catalogue, Missing, World
+from grader.judging.explain import explain
+from grader.judging.outcome import outcome_of
+from grader.suite.check import Check
+
+
+class Stopped(Exception):
+    """The function asked for did not come to its end; the message is written for the student."""
+
+    def __init__(self, message: str, not_started: bool) -> None:
+        super().__init__(message)
+        self.not_started = not_started
+
+
+@dataclass
+class Done:
+    """What a function gave back, or why it gave nothing."""
+
+    result: Any = None
+    missing: str = ""
+
+
+class Workbench:
+    """Runs functions of one answer, for the picture of one of them.
+
+    Args:
+        catalogue: the chapters.
+        world: the answer.
+        asked: the full name of the function whose picture this is.
+        announce: is told the full name of each function before it runs, and None when it is back.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, world: World, asked: str, announce: Callable[[str | None], None]
+    ) -> None:
+        self.catalogue, self.world, self.asked, self._announce = catalogue, world, asked, announce
+
+    def full(self, name: str) -> str:
+        """Return the full name; one without a chapter is of the chapter that is asked for."""
+        return name if "." in name else f"{self.asked.split('.')[0]}.{name}"
+
+    def reference(self, full: str) -> Any:
+        """Return the right arithmetic for a function, in float64."""
+        stem, name = full.split(".")
+        chapter = next(one for one in self.catalogue.chapters if one.stem == stem)
+        return chapter.references[name]
+
+    def comes_before(self, full: str) -> bool:
+        """Tell whether an exercise comes before the one that is asked for."""
+        order = [exercise.full for exercise in self.catalogue.exercises()]
+        return order.index(full) < order.index(self.asked)
+
+    def run(self, full: str, way: Callable[[Any], Any]) -> Done:
+        """Find a function of the answer and use it.
+
+        Raises:
+            Stopped: it is the one asked for, and it is not there, or it stopped.
+        """
+        default = torch.get_default_dtype()
+        try:
+            with self.world.active():
+                function = self._find(full)
+                self._announce(full)
+                return Done(way(function))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            return self._without(full, error)
+        finally:
+            self._announce(None)
+            torch.set_default_dtype(default)
+            torch.set_grad_enabled(True)
+
+    def _find(self, full: str) -> Any:
+        stem, name = full.split(".")
+        self._announce(full)
+        module = self.world.load(stem)
+        if self.world.is_stub(full):
+            raise NotImplementedError(full)
+        made = getattr(module, name, None)
+        if not callable(made):
+            raise Missing(f"{stem}.py has no `{name}`")
+        return made
+
+    def _without(self, full: str, error: BaseException) -> Done:
+        check = stand_in_check(full)
+        outcome = outcome_of(error, full, self.world)
+        not_started = outcome.verdict == "not started"
+        if full == self.asked:
+            message = explain(check, outcome, None, None)
+            raise Stopped(message, not_started) from None
+        if not_started:
+            return Done(missing=f"your {full} is not started")
+        if isinstance(error, BrokenFile):
+            return Done(missing=f"your {check.stem}.py does not run")
+        return Done(missing=f"your {full} stopped with {type(error).__name__}")
+
+
+def stand_in_check(full: str) -> Check:
+    """Return a check of nothing, so that errors are explained as those of the checks are."""
+
+    def nothing() -> None:
+        pass
+
+    stem, name = full.split(".")
+    return Check(stem, name, "show", core=False, telling=False, body=nothing, params={})

@@ -1,0 +1,103 @@
+"""What there is to do, as plain data: the process that draws the screen needs no PyTorch for it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from grader.results import CheckResult, ExerciseResult
+
+DEVICE = "cpu"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One function to write.
+
+    Attributes:
+        full: the name with its chapter, `ex04_softmax.softmax`.
+        points: what it is worth.
+        difficulty: 1 to 5.
+        minutes: how long it may take.
+        hints: the ladder of three.
+        checks: its checks' names, and whether each is a core check.
+    """
+
+    full: str
+    points: Fraction
+    difficulty: int
+    minutes: int
+    hints: tuple[str, ...]
+    checks: tuple[tuple[str, bool], ...]
+
+    @property
+    def stem(self) -> str:
+        """The chapter."""
+        return self.full.split(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The function."""
+        return self.full.split(".")[1]
+
+    def result(self, checks: Iterable[CheckResult] = ()) -> ExerciseResult:
+        """Put what came out of its checks together."""
+        return ExerciseResult(self.full, self.points, len(self.checks), tuple(checks))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All tasks in teaching order."""
+
+    tasks: tuple[Task, ...]
+
+    def task(self, full: str) -> Task:
+        """Return the task of a full name."""
+        return next(task for task in self.tasks if task.full == full)
+
+    def stems(self) -> list[str]:
+        """List the chapters."""
+        return list(dict.fromkeys(task.stem for task in self.tasks))
+
+    def chapter(self, stem: str) -> list[Task]:
+        """List the tasks of a chapter."""
+        return [task for task in self.tasks if task.stem == stem]
+
+    def select(self, name: str) -> list[Task]:
+        """Return the tasks that a name means.
+
+        Raises:
+            LookupError: nothing is called so; the sentence names what is near.
+        """
+        meant = {self.task(full).full for full in select(name, _names(self.tasks))}
+        return [task for task in self.tasks if task.full in meant]
+
+
+def _names(tasks: Sequence[Task]) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for task in tasks:
+        names.setdefault(task.stem, []).append(task.name)
+    return names
+
+
+def select(name: str, names: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the full names that `name` means: a chapter, a full name or a function's name.
+
+    Args:
+        name: what the user wrote; a chapter may have its `.py`.
+        names: each chapter's stem with the names of its functions.
+
+    Raises:
+        LookupError: nothing is called so; the sentence names what is near.
+    """
+    name = name.removesuffix(".py")
+    pairs = [(stem, function) for stem, functions in names.items() for function in functions]
+    found = [f"{s}.{f}" for s, f in pairs if name in (s, f, f"{s}.{f}")]
+    if not found:
+        known = [word for s, f in pairs for word in (f, f"{s}.{f}", s)]
+        near = difflib.get_close_matches(name, dict.fromkeys(known), n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise LookupError(f"no chapter or exercise is called `{name}`{hint}")
+    return found

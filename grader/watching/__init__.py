@@ -1,0 +1,1 @@
+"""Watching a student's folder: a save, a verdict, the next step."""

@@ -1,0 +1,74 @@
+"""What there is to see, apart from how it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from grader.reports.next_step import Step, next_step
+from grader.results import ExerciseResult
+from grader.trial.plan import DEVICE, Plan
+from grader.watching.verdict import Known, Verdict
+
+KEYS = (
+    ("h", "hint"), ("o", "open next"), ("a", "run all"), ("l", "list"), ("m", "message"),
+    ("q", "quit"),
+)  # fmt: skip
+LOADING = "loading PyTorch and the chapters ..."
+
+
+@dataclass
+class View:
+    """Everything that can be seen.
+
+    Attributes:
+        plan: what there is to do.
+        answers: the folder of answers.
+        known: how every function fares.
+        verdict: on the latest save.
+        hint: the hint that was asked for, as lines for a width.
+        running: what is being run, and for how many seconds; nothing while all is still.
+        stale: whether the verdict is on an earlier save than what is being run.
+        note: something that went wrong and is no verdict.
+        listing: whether the list of all functions is shown.
+        whole: whether the message is shown whole, however long.
+    """
+
+    plan: Plan
+    answers: Path
+    known: Known = field(default_factory=Known)
+    verdict: Verdict = field(default_factory=lambda: Verdict(""))
+    hint: Callable[[int], list[str]] | None = None
+    running: str = ""
+    stale: bool = False
+    note: str = ""
+    listing: bool = False
+    whole: bool = False
+
+    @property
+    def results(self) -> list[ExerciseResult]:
+        """Every function's result, in teaching order."""
+        return [self.known.results.get(t.full, t.result()) for t in self.plan.tasks]
+
+    @property
+    def step(self) -> Step | None:
+        """The next step."""
+        return next_step(self.results, self.answers, DEVICE)
+
+
+What = Literal["progress", "early", "verdict", "board", "hint", "list", "message", "note", "again"]
+
+
+class Show(Protocol):
+    """A way to show it: on a whole screen, or as lines."""
+
+    def start(self) -> None:
+        """Begin, while PyTorch is being loaded."""
+
+    def show(self, view: View, what: What) -> None:
+        """Show what is new."""
+
+    def leave(self) -> None:
+        """Leave the terminal to others."""
