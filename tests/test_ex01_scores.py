@@ -3,7 +3,19 @@
 import torch
 import torch.nn.functional as F
 
-from grader.suite import FLOATS, Draw, check, each, laws, printed, refuses, same, vary
+from grader.suite import (
+    FLOATS,
+    Draw,
+    aside,
+    check,
+    devices,
+    each,
+    laws,
+    printed,
+    refuses,
+    same,
+    vary,
+)
 from grader.suite.laws import Case
 
 
@@ -368,13 +380,21 @@ def test_gradients(answer, draw, case):
     laws.gradients(answer, draw, case)
 
 
+@check()
+@each(devices.by_exercise([*PLAIN]))
+def test_device_ready(answer, draw, case):
+    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
+    devices.device_ready(answer, draw, case)
+
+
 @check("project_linear")
 def test_project_linear_equals_pytorchs(answer, draw):
     """Holds the projection against torch.nn.Linear itself, with the layer's own weight and bias."""
     x, weight, bias = draw(2, 5, 7), draw(3, 7), draw(3, scale=2)
     oracle = F.linear(x, weight, bias)
     same(answer.project_linear(x, weight, bias), oracle)
-    layer = torch.nn.Linear(7, 3, dtype=x.dtype, device=x.device)
+    with aside():
+        layer = torch.nn.Linear(7, 3, dtype=x.dtype, device=x.device)
     same(answer.project_linear(x, layer.weight, layer.bias), layer(x).detach())
 
 

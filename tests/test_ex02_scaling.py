@@ -8,7 +8,9 @@ from grader.suite import (
     FLOATS,
     Draw,
     Finding,
+    at_place,
     check,
+    devices,
     each,
     holds,
     laws,
@@ -193,6 +195,13 @@ def test_gradients(answer, draw, case):
     laws.gradients(answer, draw, case)
 
 
+@check()
+@each(devices.by_exercise(PLAIN))
+def test_device_ready(answer, draw, case):
+    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
+    devices.device_ready(answer, draw, case)
+
+
 @check("scaled_scores")
 def test_scaled_scores_equal_pytorchs(answer, draw):
     """Holds the scale against PyTorch's own attention, whose values are the identity here."""
@@ -252,28 +261,16 @@ OFTEN = (
 )
 
 
-def source(draw: Draw, seed: int) -> torch.Generator:
-    """Return a generator on the draw's device."""
-    return torch.Generator(device=draw.device).manual_seed(1000 * draw.seed + seed)
-
-
-def global_states(device: torch.device) -> list[Tensor]:
-    """Return the states of torch's own generators, on the CPU and on the device."""
-    states = [torch.get_rng_state()]
-    return [*states, torch.cuda.get_rng_state(device)] if device.type == "cuda" else states
-
-
-def number(got, device, label: str = "the output") -> float:
+def number(got, place: str | None = None, label: str = "the output") -> float:
     """Return the measured number, after its type, shape, dtype and device."""
-    want = torch.zeros((), device=device)
+    want = torch.zeros(())
     if not isinstance(got, Tensor):
         raise Finding("type", label, got, want)
     if got.shape != want.shape:
         raise Finding("shape", label, got.detach(), want)
     if not got.is_floating_point():
         raise Finding("dtype", label, got.detach(), want)
-    if got.device != want.device:
-        raise Finding("device", label, got.detach(), want)
+    at_place(got, want, label, place)
     return float(plain(got))
 
 
@@ -310,8 +307,9 @@ def test_score_spread_draws_every_pair_anew(answer, draw):
     Right spreads of 300 products lie within 6.5 % of each other; of 20, the largest is hardly
     ever more than 1.4 times the smallest. What is of quite another size is left to the next check.
     """
-    generator = source(draw, 1)
-    spreads = sorted(number(answer.score_spread(2, 300, generator), draw.device) for _ in range(20))
+    generator = draw.generator(1)
+    got = answer.repeated(20, "score_spread", 2, 300, generator)
+    spreads = sorted(number(spread, str(draw.place)) for spread in got)
     holds(
         not 0.5 < spreads[10] < 4 or spreads[-1] < 2 * spreads[0],
         "the spread of 300 products of vectors 2 wide, measured 20 times",
@@ -324,8 +322,8 @@ def test_score_spread_draws_every_pair_anew(answer, draw):
 @vary("d_k", [7, 50, 1])
 def test_score_spread_values(answer, draw, d_k):
     """Catches a variance, scaled products, other numbers than normal ones, a wrong sum."""
-    got = answer.score_spread(d_k, 3001, source(draw, d_k))
-    near_root(number(got, draw.device), d_k, 3001)
+    got = answer.score_spread(d_k, 3001, draw.generator(d_k))
+    near_root(number(got, str(draw.place)), d_k, 3001)
 
 
 @check("score_spread", core=True)
@@ -334,8 +332,8 @@ def test_score_spread_is_measured(answer, draw):
     spreads = []
     for seed in (1, 2, 3, 4):
         # torch's own generator stands still, so that only `generator` can make a difference
-        torch.manual_seed(draw.seed)
-        spreads.append(number(answer.score_spread(7, 50, source(draw, seed)), draw.device))
+        answer.seed(0)
+        spreads.append(number(answer.score_spread(7, 50, draw.generator(seed)), str(draw.place)))
     first, *others = spreads
     near_root(first, 7, 50)
     holds(
@@ -349,16 +347,16 @@ def test_score_spread_is_measured(answer, draw):
 @check("score_spread", core=True)
 def test_score_spread_draws_with_the_generator(answer, draw):
     """Catches numbers from elsewhere: a generator in the same state must give the same spread."""
-    first = number(answer.score_spread(7, 50, source(draw, 1)), draw.device)
-    again = number(answer.score_spread(7, 50, generator=source(draw, 1)), draw.device)
+    first = number(answer.score_spread(7, 50, draw.generator(1)), str(draw.place))
+    again = number(answer.score_spread(7, 50, generator=draw.generator(1)), str(draw.place))
     holds(
         abs(again - first) <= 1e-5 * abs(first),
         "two generators with the same seed",
         "the spread differs: not every number was drawn with `generator`",
     )
-    going_on = source(draw, 1)
-    number(answer.score_spread(7, 50, going_on), draw.device)
-    more = [number(answer.score_spread(7, 50, going_on), draw.device) for _ in range(3)]
+    going_on = draw.generator(1)
+    number(answer.score_spread(7, 50, going_on), str(draw.place))
+    more = [number(answer.score_spread(7, 50, going_on), str(draw.place)) for _ in range(3)]
     holds(
         any(abs(later - first) > 1e-5 for later in more),
         "one generator, four calls",
@@ -369,10 +367,10 @@ def test_score_spread_draws_with_the_generator(answer, draw):
 @check("score_spread", core=True)
 def test_score_spread_leaves_the_global_generator(answer, draw):
     """Catches a seed that is set for everyone, and numbers drawn past `generator`."""
-    before = global_states(draw.device)
-    got = answer.score_spread(7, 50, source(draw, 1))
-    after = global_states(draw.device)
-    near_root(number(got, draw.device), 7, 50)
+    before = answer.random_states()
+    got = answer.score_spread(7, 50, draw.generator(1))
+    after = answer.random_states()
+    near_root(number(got, str(draw.place)), 7, 50)
     holds(
         all(map(torch.equal, before, after)),
         "torch's own generator",
@@ -389,9 +387,9 @@ def test_score_spread_takes_a_product_for_each_pair(answer, draw):
     with the four products of two queries and two keys 1, with more products 0. Of 400 draws, 33
     is four deviations away from 64 as well as from 17, and 140 is five from 91.
     """
-    generator = source(draw, 1)
-    number(answer.score_spread(16, 2, generator), draw.device)
-    spreads = [answer.score_spread(16, 2, generator).item() for _ in range(400)]
+    generator = draw.generator(1)
+    number(answer.score_spread(16, 2, generator), str(draw.place))
+    spreads = [got.item() for got in answer.repeated(400, "score_spread", 16, 2, generator)]
     close = sum(spread < 0.2 * 16**0.5 for spread in spreads)
     holds(
         33 <= close <= 140,
@@ -410,9 +408,9 @@ def test_score_spread_multiplies_two_vectors(answer, draw):
     Their deviation is sqrt(d_k), too, but normal numbers have a fourth moment of 3 and products of
     two have 9: measured on 100 of them the deviation of products swings by 14 %, theirs by 7 %.
     """
-    generator = source(draw, 1)
-    number(answer.score_spread(1, 100, generator), draw.device)
-    spreads = [answer.score_spread(1, 100, generator).item() for _ in range(200)]
+    generator = draw.generator(1)
+    number(answer.score_spread(1, 100, generator), str(draw.place))
+    spreads = [got.item() for got in answer.repeated(200, "score_spread", 1, 100, generator)]
     mean = sum(spreads) / 200
     swing = (sum((spread - mean) ** 2 for spread in spreads) / 200) ** 0.5 / mean
     holds(
@@ -427,11 +425,21 @@ def test_score_spread_multiplies_two_vectors(answer, draw):
 def test_score_spread_without_a_generator(answer):
     """Catches a generator that is needed, and one that starts anew each time it is not given."""
     got = [answer.score_spread(7, 400) for _ in range(4)]
-    device = torch.zeros(()).device
-    first, *others = (number(spread, device) for spread in got)
+    first, *others = (number(spread, "cpu") for spread in got)
     near_root(first, 7, 400)
     holds(
         any(abs(other - first) > 1e-5 for other in others),
         "four calls without a generator",
         "the spread is the same each time: the numbers start anew at every call",
     )
+
+
+@check("score_spread")
+def test_score_spread_is_device_ready(answer, draw):
+    """Catches numbers that are drawn on the CPU whatever device the generator is on."""
+
+    def run(device):
+        got = answer.score_spread(7, 3001, draw.generator(7))
+        near_root(number(got, str(device)), 7, 3001)
+
+    devices.on_a_gpu(answer, draw, run)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from grader.suite import FLOATS, Draw, check, each, laws, refuses, same, unchanged, vary
+from grader.suite import FLOATS, Draw, check, devices, each, laws, refuses, same, unchanged, vary
 from grader.suite.laws import Case
 
 
@@ -43,37 +43,53 @@ REFERENCES = {
 @vary("n", [5, 4, 1])
 def test_causal_mask_values(answer, draw, n):
     """Catches a mask that looks ahead, shuts out the token itself, or is not boolean."""
-    same(answer.causal_mask(n, draw.device), causal_by_hand(n, draw.device))
+    same(answer.causal_mask(n, draw.place), causal_by_hand(n, draw.device))
 
 
 @check("causal_mask", core=True)
 def test_causal_mask_of_002(answer, draw):
     """Document 002 leaves these doors open among three tokens."""
     doors = draw.tensor([[1, 0, 0], [1, 1, 0], [1, 1, 1]], torch.bool)
-    same(answer.causal_mask(3, device=draw.device), doors)
+    same(answer.causal_mask(3, device=draw.place), doors)
+
+
+@check("causal_mask", core=True)
+def test_causal_mask_drawn(answer, draw):
+    """Catches a table of the sizes above: this size is drawn."""
+    n = int(draw.integers(6, 14, 1))
+    same(answer.causal_mask(n, draw.place), causal_by_hand(n, draw.device))
 
 
 @check("causal_mask")
 def test_causal_mask_of_nothing(answer, draw):
     """Catches code that needs at least one position: with none, the mask is empty."""
-    same(answer.causal_mask(0, draw.device), causal_by_hand(0, draw.device))
+    same(answer.causal_mask(0, draw.place), causal_by_hand(0, draw.device))
 
 
 @check("causal_mask")
 def test_causal_mask_device(answer, draw):
     """Catches a device that is ignored, or written out where the default was asked for."""
-    same(answer.causal_mask(2), causal_by_hand(2), label="the mask without a device")
+    same(answer.causal_mask(2), causal_by_hand(2), label="the mask without a device", place="cpu")
     same(
-        answer.causal_mask(2, device=str(draw.device)), causal_by_hand(2, draw.device),
+        answer.causal_mask(2, device=str(draw.place)), causal_by_hand(2, draw.device),
         label="the mask with a device named in words",
     )  # fmt: skip
 
 
 @check("causal_mask", core=True)
-def test_causal_mask_obeys_its_device(answer, draw):
+def test_causal_mask_is_device_ready(answer, draw):
     """Catches a mask that is made on the CPU whatever `device` says, seen without a GPU too."""
-    laws.obeys_device(answer, "causal_mask", 5)
-    same(answer.causal_mask(5, draw.device), causal_by_hand(5, draw.device))
+
+    def run(device):
+        for n in (5, 0):
+            same(answer.causal_mask(n, device), causal_by_hand(n, draw.device))
+        same(answer.causal_mask(3, device=str(device)), causal_by_hand(3, draw.device))
+        same(
+            answer.causal_mask(2), causal_by_hand(2), label="the mask without a device",
+            place="cpu",
+        )  # fmt: skip
+
+    devices.on_a_gpu(answer, draw, run)
 
 
 # padding_mask and decoder_mask
@@ -103,6 +119,18 @@ EDGES = [
 ]
 
 
+def lengths_drawn(draw: Draw) -> tuple[Tensor, int]:
+    """Draw how many positions there are, and the lengths of four sequences."""
+    n = int(draw.integers(6, 14, 1))
+    return draw.integers(0, n + 1, 4), n
+
+
+DRAWN = [
+    Case("padding_mask", lengths_drawn, padding_by_hand, "drawn"),
+    Case("decoder_mask", lengths_drawn, decoder_by_hand, "drawn"),
+]
+
+
 def exactly(answer, inputs, case):
     want = case.want(inputs)
     same(case.call(answer, inputs), want)
@@ -113,6 +141,15 @@ def exactly(answer, inputs, case):
 def test_lengths(answer, draw, case):
     """Catches a length that is off by one, counted from the wrong end, or laid the wrong way."""
     exactly(answer, case.inputs(draw), case)
+
+
+@check(core=True)
+@each(DRAWN)
+def test_lengths_drawn(answer, draw, case):
+    """Catches a table of the lengths above: these are drawn, and drawn again."""
+    lengths, n = case.inputs(draw)
+    exactly(answer, (lengths, n), case)
+    exactly(answer, (draw.integers(0, n + 1, 4), n), case)
 
 
 @check(core=True)
@@ -152,7 +189,7 @@ def test_lengths_unchanged(answer, draw, case):
     lengths, n = case.inputs(draw)
     before, want = lengths.clone(), case.want((lengths, n))
     output = case.call(answer, (lengths, n))
-    unchanged(lengths, before, "lengths")
+    unchanged(answer.became(lengths), before, "lengths")
     same(output, want)
 
 
@@ -277,6 +314,13 @@ def test_gradients(answer, draw, case):
     same(output, want.detach(), like=scores)
     pull = draw.using(torch.float64)(*scores.shape) * mask
     laws.backward_matches(output, want, [("scores", given), ("mask", mask)], (twin, mask), pull)
+
+
+@check()
+@each(devices.by_exercise([*TYPICAL, MASKED, OF_KEYS]))
+def test_device_ready(answer, draw, case):
+    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
+    devices.device_ready(answer, draw, case)
 
 
 @check("apply_mask")

@@ -7,6 +7,7 @@ from grader.suite import (
     FLOATS,
     Draw,
     check,
+    devices,
     each,
     holds,
     laws,
@@ -91,6 +92,7 @@ SOFTMAX = Case("softmax", rectangle, softmax64)
 WEIGHTS = Case("attention_weights", query_key, weights64)
 MASKED = Case("attention_weights", query_key_mask, weights64, "masked")
 PLAIN = [SOFTMAX, WEIGHTS, MASKED]
+EMPTY = Case("softmax", lambda draw: (draw(0, 7),), softmax64, "empty")
 EDGES = [
     Case("softmax", with_closed_doors, softmax64, "minus_infinity"),
     Case("softmax", blind_row, softmax64, "blind_row"),
@@ -108,16 +110,33 @@ def test_values(answer, draw, case):
     laws.values(answer, draw, case)
 
 
+def softmax_kernels(scores):
+    """PyTorch's own softmax, over rows, and over columns that lie like rows."""
+    return [torch.softmax(scores, -1), torch.softmax(scores.mT.contiguous(), -2).mT]
+
+
 @check("softmax", core=True)
 def test_softmax_is_your_own(answer, draw):
     """Refuses a ready-made softmax, log_softmax, softmin or attention, under any name."""
     laws.your_own(answer, draw, "softmax", [SOFTMAX, EDGES[1]])
+    scores = draw.using(torch.float64)(32, 32, scale=2.0)
+    with torch.no_grad():
+        got = answer.softmax(scores)
+    same(got, softmax64(scores), like=scores)
+    laws.not_to_the_bit(got, softmax_kernels(scores), "softmax", "softmax")
 
 
 @check("attention_weights", core=True)
 def test_attention_weights_are_your_own(answer, draw):
     """Refuses a ready-made softmax or attention inside the weights, under any name."""
     laws.your_own(answer, draw, "softmax", [WEIGHTS, MASKED])
+    # whole numbers over 8, and a width of 4: the scores are exact however they are worked out
+    query, key = (draw.integers(-24, 25, 32, 4).double() / 8 for _ in "qk")
+    scores = query @ key.mT / 2
+    with torch.no_grad():
+        got = answer.attention_weights(query, key)
+    same(got, softmax64(scores), like=query)
+    laws.not_to_the_bit(got, softmax_kernels(scores), "attention_weights", "softmax")
 
 
 @check(core=True)
@@ -269,6 +288,13 @@ def test_inputs_unchanged(answer, draw, case):
 def test_gradients(answer, draw, case):
     """Catches a cut graph and NaN that flows back through a blind row; compared by value."""
     laws.gradients(answer, draw, case)
+
+
+@check()
+@each(devices.by_exercise([SOFTMAX, EDGES[1], EMPTY, WEIGHTS, EDGES[4]]))
+def test_device_ready(answer, draw, case):
+    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
+    devices.device_ready(answer, draw, case)
 
 
 @check("attention_weights")

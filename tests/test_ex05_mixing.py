@@ -3,7 +3,7 @@
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from grader.suite import FLOATS, Draw, check, each, laws, printed, refuses, same, vary
+from grader.suite import FLOATS, Draw, check, devices, each, laws, printed, refuses, same, vary
 from grader.suite.arithmetic import attention64, weights64
 from grader.suite.laws import Case
 
@@ -145,6 +145,7 @@ def cross_case(label, inputs):
 
 # where sizes are equal, what is swapped or transposed fits and has to be told by value
 COMBINATION = of_shapes("linear_combination", "", (5,), (5, 7))
+NO_TOKENS = of_shapes("linear_combination", "no_tokens", (0,), (0, 7))
 MIX = of_shapes("mix_values", "", (5, 7), (7, 3))
 ATTENTION = Case("attention", qkv, attend64)
 MASKED = Case("attention", masked, attend64, "masked")
@@ -232,6 +233,12 @@ def test_batches(answer, draw, case):
 def test_attention_is_your_own(answer, draw):
     """Refuses a ready-made attention, under any name and for any shape."""
     laws.your_own(answer, draw, "attention", [ATTENTION, MASKED, *ATTENTION_BATCHES])
+    exact = draw.using(torch.float64)
+    query, key, value = (exact(12, 8) for _ in "qkv")
+    with torch.no_grad():
+        got = answer.attention(query, key, value)
+    same(got, attention64(query, key, value), like=query)
+    laws.not_to_the_bit(got, laws.attention_kernels(query, key, value), "attention", "attention")
 
 
 @check("self_attention", core=True)
@@ -416,6 +423,13 @@ def test_inputs_unchanged(answer, draw, case):
 def test_gradients(answer, draw, case):
     """Catches a cut graph and NaN that flows back through a blind row; compared by value."""
     laws.gradients(answer, draw, case)
+
+
+@check()
+@each(devices.by_exercise([*FULL, NO_TOKENS, ATTENTION, BLIND, SELF, CROSS]))
+def test_device_ready(answer, draw, case):
+    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
+    devices.device_ready(answer, draw, case)
 
 
 @check("attention")

@@ -11,7 +11,9 @@ from grader.suite import (
     FLOATS,
     Draw,
     Finding,
+    aside,
     check,
+    devices,
     each,
     holds,
     laws,
@@ -257,6 +259,13 @@ def test_batches(answer, draw, case):
 def test_multi_head_is_your_own(answer, draw):
     """Refuses a ready-made attention inside the heads, under any name and for any shape."""
     laws.your_own(answer, draw, "attention", [MULTI, MASKED, *MULTI_BATCHES])
+    exact = draw.using(torch.float64)
+    tokens = [exact(12, 24) for _ in "qkv"]
+    with torch.no_grad():
+        got = answer.multi_head(*tokens, 3)
+    same(got, multi_head64(*tokens, 3), like=tokens[0])
+    kernels = laws.attention_kernels(*(split64(x, 3) for x in tokens))
+    laws.not_to_the_bit(got, [merge64(one) for one in kernels], "multi_head", "attention")
 
 
 @check(core=True)
@@ -293,6 +302,13 @@ def test_inputs_unchanged(answer, draw, case):
 def test_gradients(answer, draw, case):
     """Catches a cut graph and NaN that flows back through a blind row; compared by value."""
     laws.gradients(answer, draw, case)
+
+
+@check()
+@each(devices.by_exercise([SPLIT, MERGE, MULTI, MASKED]))
+def test_device_ready(answer, draw, case):
+    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
+    devices.device_ready(answer, draw, case)
 
 
 @check("split_heads")
@@ -584,6 +600,16 @@ def try_out(answer, draw: Draw, use: Use, change=lambda tokens: tokens):
         raise
 
 
+def try_again(answer, draw: Draw, use: Use):
+    """Call one module with two inputs of the same sizes."""
+    weights = draw_weights(draw, use.x[-1], use.bias)
+    layer = make_layer(answer, draw, weights, use.n_heads)
+    for said in (use.said, f"{use.said} for other tokens"):
+        inputs = use.draw_inputs(draw)
+        want = right(*inputs, weights, use.n_heads)
+        same(call(layer, *inputs), want, like=inputs[0], label=said)
+
+
 def right(x, memory, mask, weights, n_heads):
     exact = {name: weight.double() for name, weight in weights.items()}
     return layer64(laws.exact(x), laws.exact(memory), mask, exact, n_heads)
@@ -681,6 +707,12 @@ def test_module_masks_and_batches(answer, draw, use):
 
 
 @check("MultiHeadAttention", core=True)
+def test_module_called_again(answer, draw):
+    """Catches an output that is remembered from an earlier call."""
+    try_again(answer, draw, CROSS)
+
+
+@check("MultiHeadAttention", core=True)
 def test_module_without_bias(answer, draw):
     """Catches a `bias` that does not reach all four layers."""
     try_out(answer, draw, Use("memory", (5, 6), (7, 6), bias=False))
@@ -733,7 +765,7 @@ def test_module_leaves_all_as_it_was(answer, draw):
     for said in ("the output of the first call", "the output of a second call like the first"):
         got = call(layer, *inputs)
         for name, now, then in zip(("x", "memory", "mask"), inputs, before, strict=True):
-            unchanged(now, then, name)
+            unchanged(answer.became(now), then, name)
         for name, weight in layer.named_parameters():
             unchanged(weight.detach(), weights[name], name)
         same(got, want, like=x, label=said)
@@ -767,13 +799,32 @@ def test_module_gradients(answer, draw, use):
 
 
 @check("MultiHeadAttention")
+def test_module_is_device_ready(answer, draw):
+    """Catches what does not move with the module: a mask, a plain tensor it keeps."""
+    for use in (SELF, MASKED_CROSS):
+        weights = draw_weights(draw, 6, use.bias)
+        layer = make_layer(answer, draw, weights)
+        inputs = use.draw_inputs(draw)
+        want = right(*inputs, weights, 3)
+
+        def run(_, layer=layer, inputs=inputs, want=want, said=use.said):
+            given = [laws.leaf(value) for value in inputs]
+            got = call(answer.moved(layer), *given)
+            same(got, want, like=inputs[0], label=said)
+            devices.goes_backward(got, [value for value in given if laws.floating(value)])
+
+        devices.on_a_gpu(answer, draw, run)
+
+
+@check("MultiHeadAttention")
 @vary("use", [Use("self", (2, 5, 6), None, (5, 5)), MASKED_CROSS])
 def test_module_equals_pytorchs(answer, draw, use):
     """Holds the module against torch.nn.MultiheadAttention with the same weights."""
     weights = draw_weights(draw, 6, use.bias)
     x, memory, mask = use.draw_inputs(draw)
     layer = make_layer(answer, draw, weights)
-    oracle = nn.MultiheadAttention(6, 3, batch_first=True, device=draw.device, dtype=draw.dtype)
+    with aside():
+        oracle = nn.MultiheadAttention(6, 3, batch_first=True, device=draw.device, dtype=draw.dtype)
     parts = {
         f"in_proj_{part}": torch.cat([weights[f"{name}.{part}"] for name in LAYERS[:3]])
         for part in ("weight", "bias")

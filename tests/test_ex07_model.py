@@ -7,11 +7,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from grader.answers.whole import Bag, Coin
 from grader.suite import (
     FLOATS,
     Draw,
     Finding,
+    aside,
     check,
+    devices,
     each,
     equal,
     holds,
@@ -149,7 +152,7 @@ def default(device=None):
 @vary("sizes", [(7, 6), (5, 8), (11, 2)])
 def test_positional_encoding_values(answer, draw, sizes):
     """Catches sine and cosine swapped or in halves, a wrong exponent, positions from 1."""
-    got = answer.positional_encoding(*sizes, device=draw.device)
+    got = answer.positional_encoding(*sizes, device=draw.place)
     same(got, encoding64(*sizes, draw.device), like=default(draw.device))
 
 
@@ -157,37 +160,53 @@ def test_positional_encoding_values(answer, draw, sizes):
 @vary("sizes", [(7, 5), (3, 7), (4, 1)])
 def test_positional_encoding_odd(answer, draw, sizes):
     """Catches code that has no place for an odd feature, and one feature too many or too few."""
-    got = answer.positional_encoding(*sizes, device=draw.device)
+    got = answer.positional_encoding(*sizes, device=draw.place)
     same(got, encoding64(*sizes, draw.device), like=default(draw.device))
 
 
 @check("positional_encoding", core=True)
 def test_positional_encoding_far(answer, draw):
     """Catches positions that wrap round or are divided by their number: position 60 of 61."""
-    got = answer.positional_encoding(61, 4, device=draw.device)
+    got = answer.positional_encoding(61, 4, device=draw.place)
     same(got, encoding64(61, 4, draw.device), like=default(draw.device))
+
+
+@check("positional_encoding", core=True)
+def test_positional_encoding_drawn(answer, draw):
+    """Catches a table of the sizes above: these are drawn."""
+    n, d_model = int(draw.integers(8, 20, 1)), int(draw.integers(9, 16, 1))
+    got = answer.positional_encoding(n, d_model, device=draw.place)
+    same(got, encoding64(n, d_model, draw.device), like=default(draw.device))
 
 
 @check("positional_encoding")
 @vary("n", [0, 1])
 def test_positional_encoding_short(answer, draw, n):
     """Catches code that needs two positions; position 0 is 0, 1, 0, 1, ..."""
-    got = answer.positional_encoding(n, 6, device=draw.device)
+    got = answer.positional_encoding(n, 6, device=draw.place)
     same(got, encoding64(n, 6, draw.device), like=default(draw.device))
 
 
 @check("positional_encoding")
 def test_positional_encoding_default_device(answer):
     """Catches a `device` that cannot be left out."""
-    same(answer.positional_encoding(3, 4), encoding64(3, 4), like=default())
+    same(answer.positional_encoding(3, 4), encoding64(3, 4), like=default(), place="cpu")
 
 
 @check("positional_encoding", core=True)
-def test_positional_encoding_obeys_its_device(answer, draw):
+def test_positional_encoding_is_device_ready(answer, draw):
     """Catches a table that is made on the CPU whatever `device` says, seen without a GPU too."""
-    laws.obeys_device(answer, "positional_encoding", 5, 6)
-    want = encoding64(5, 6, draw.device)
-    same(answer.positional_encoding(5, 6, draw.device), want, like=default(draw.device))
+
+    def run(device):
+        for sizes in ((5, 6), (3, 5)):
+            got = answer.positional_encoding(*sizes, device=device)
+            same(got, encoding64(*sizes, draw.device), like=default(draw.device))
+        same(
+            answer.positional_encoding(2, 4), encoding64(2, 4), like=default(),
+            label="the encoding without a device", place="cpu",
+        )  # fmt: skip
+
+    devices.on_a_gpu(answer, draw, run)
 
 
 @check("positional_encoding")
@@ -196,7 +215,7 @@ def test_positional_encoding_default_dtype(answer, draw):
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        got = answer.positional_encoding(5, 6, device=draw.device)
+        got = answer.positional_encoding(5, 6, device=draw.place)
         like = default(draw.device)
     finally:
         torch.set_default_dtype(before)
@@ -214,19 +233,31 @@ SCATTERED = {"hate": 7, "not": 2, "Like": 5, "like": 0, "do": 11}
 def test_encode_words_values(answer, sentence):
     """Catches another order, words taken only once, places in place of ids, and another dtype."""
     words = sentence.split()
-    same(answer.encode_words(words, SCATTERED), torch.tensor([SCATTERED[w] for w in words]))
+    want = torch.tensor([SCATTERED[word] for word in words])
+    same(answer.encode_words(words, SCATTERED), want, place="cpu")
+
+
+@check("encode_words", core=True)
+def test_encode_words_drawn(answer, draw):
+    """Catches a table of the sentences above: words and ids are drawn."""
+    words = ["not", "do", "like", "hate", "much", "Not"]
+    ids = draw.integers(0, 5, 6).cumsum(0) + torch.arange(6, device=draw.device)
+    vocabulary = dict(zip(words, ids.flip(0).tolist(), strict=True))
+    sentence = [words[place] for place in draw.integers(0, 6, 9).tolist()]
+    want = torch.tensor([vocabulary[word] for word in sentence])
+    same(answer.encode_words(sentence, vocabulary), want, place="cpu")
 
 
 @check("encode_words", core=True)
 def test_encode_words_as_they_are(answer):
     """Catches words that are changed before they are looked up: "Like" is not "like"."""
-    same(answer.encode_words(["Like", "like"], SCATTERED), torch.tensor([5, 0]))
+    same(answer.encode_words(["Like", "like"], SCATTERED), torch.tensor([5, 0]), place="cpu")
 
 
 @check("encode_words")
 def test_encode_words_of_nothing(answer):
     """Catches a dtype that is left to torch: no words are no ids, and still whole numbers."""
-    same(answer.encode_words([], SCATTERED), torch.tensor([], dtype=torch.long))
+    same(answer.encode_words([], SCATTERED), torch.tensor([], dtype=torch.long), place="cpu")
 
 
 @check("encode_words")
@@ -234,9 +265,11 @@ def test_encode_words_inputs_unchanged(answer):
     """Catches a list that is used up or sorted in place, and a vocabulary that grows."""
     words, vocabulary = ["not", "like", "do"], dict(SCATTERED)
     got = answer.encode_words(words, vocabulary)
-    holds(words == ["not", "like", "do"], "the input `words`", "it was changed by the call", words)
-    holds(vocabulary == SCATTERED, "the input `vocabulary`", "it was changed by the call")
-    same(got, torch.tensor([2, 0, 11]))
+    now = answer.became(words)
+    holds(now == ["not", "like", "do"], "the input `words`", "it was changed by the call", now)
+    same_vocabulary = answer.became(vocabulary) == SCATTERED
+    holds(same_vocabulary, "the input `vocabulary`", "it was changed by the call")
+    same(got, torch.tensor([2, 0, 11]), place="cpu")
 
 
 @check("encode_words", core=True)
@@ -338,6 +371,13 @@ def test_inputs_unchanged(answer, draw, case):
 def test_gradients(answer, draw, case):
     """Catches a cut graph, and padding that gets a gradient; compared by value."""
     laws.gradients(answer, draw, case)
+
+
+@check()
+@each(devices.by_exercise(POOLS))
+def test_device_ready(answer, draw, case):
+    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
+    devices.device_ready(answer, draw, case)
 
 
 @check("mean_pool")
@@ -603,8 +643,8 @@ def test_next_word_model_inputs_unchanged(answer, draw):
     ids, lengths = asked(draw, ALL)
     before, before_lengths = ids.clone(), lengths.clone()
     logits = call(model, ids, lengths)
-    unchanged(ids, before, "ids")
-    unchanged(lengths, before_lengths, "lengths")
+    unchanged(answer.became(ids), before, "ids")
+    unchanged(answer.became(lengths), before_lengths, "lengths")
     same(logits, right_logits(weights, ALL, before, before_lengths), like=weights["head.bias"])
 
 
@@ -643,6 +683,24 @@ def test_next_word_model_refuses_misfits(answer, draw):
         )  # fmt: skip
 
 
+@check("NextWordModel")
+def test_next_word_model_is_device_ready(answer, draw):
+    """Catches what does not move with the model: a mask, positions, a plain tensor it keeps."""
+    for build in (POSITIONS, ALL):
+        weights = weights_of(draw)
+        model = built(answer, draw, build, weights)
+        ids, lengths = asked(draw, build)
+        given = (ids,) if lengths is None else (ids, lengths)
+        want = right_logits(weights, build, ids, lengths)
+
+        def run(_, model=model, given=given, want=want, like=weights["head.bias"]):
+            logits = answer.moved(model)(*given)
+            same(logits, want, like=like)
+            devices.goes_backward(logits, [*model.parameters()])
+
+        devices.on_a_gpu(answer, draw, run)
+
+
 @check("NextWordModel", core=True)
 def test_next_word_model_is_your_own(answer, draw):
     """Refuses a ready-made attention or Transformer layer inside the model, under any name."""
@@ -679,7 +737,8 @@ class Probe(nn.Module):
     def __init__(self, embedding, weight, bias):
         super().__init__()
         self.embedding = nn.Embedding(*embedding.shape, _weight=embedding.clone())
-        self.head = nn.Linear(*weight.T.shape, device=weight.device, dtype=weight.dtype)
+        with aside():
+            self.head = nn.Linear(*weight.T.shape, device=weight.device, dtype=weight.dtype)
         with torch.no_grad():
             self.head.weight.copy_(weight)
             self.head.bias.copy_(bias)
@@ -707,6 +766,19 @@ def loss64(state, ids, targets, lengths=None):
     return (logits.logsumexp(1) - logits.gather(1, targets[:, None])[:, 0]).mean()
 
 
+def bag_logits64(state, ids, lengths=None):
+    """The logits of a bag in a state."""
+    x = state["embedding.weight"][ids].sum(1)
+    x = x if lengths is None else x / lengths[:, None]
+    return x @ state["head.weight"].T + state["head.bias"]
+
+
+def bag64(state, ids, targets, lengths=None):
+    """Mean cross-entropy of a bag in a state."""
+    logits = bag_logits64(state, ids, lengths)
+    return (logits.logsumexp(1) - logits.gather(1, targets[:, None].long())[:, 0]).mean()
+
+
 def lesson(draw: Draw):
     """Draw a probe of 7 words and what to teach it: 3 sequences of 4 words."""
     probe = Probe(draw(7, 5), draw(7, 5), draw(7))
@@ -720,7 +792,8 @@ class Deeper(Probe):
     def __init__(self, weight, bias, probe):
         head = probe.head
         super().__init__(probe.embedding.weight.detach(), head.weight.detach(), head.bias.detach())
-        self.attention = nn.Linear(*weight.T.shape, device=weight.device, dtype=weight.dtype)
+        with aside():
+            self.attention = nn.Linear(*weight.T.shape, device=weight.device, dtype=weight.dtype)
         with torch.no_grad():
             self.attention.weight.copy_(weight)
             self.attention.bias.copy_(bias)
@@ -928,18 +1001,6 @@ def test_train_does_not_stop_early(answer, draw):
     same(draw.tensor(losses[0]), draw.tensor(0.0), label="losses[0]")
 
 
-class Coin(nn.Module):
-    """The smallest model that learns: two logits, whatever the words."""
-
-    def __init__(self, device):
-        super().__init__()
-        self.bias = nn.Parameter(torch.zeros(2, device=device))
-
-    def forward(self, ids, lengths=None):  # noqa: ARG002
-        """Give every sequence the same logits."""
-        return self.bias.expand(len(ids), -1)
-
-
 @check("train")
 def test_train_default_steps(answer, draw):
     """Catches another number of steps than 200 where none is given."""
@@ -974,7 +1035,7 @@ def test_train_inputs_unchanged(answer, draw):
     before = {name: value.clone() for name, value in given.items()}
     losses = answer.train(probe, ids, targets, steps=2, lengths=lengths)
     for name, value in given.items():
-        unchanged(value, before[name], name)
+        unchanged(answer.became(value), before[name], name)
     floats(losses, 2)
 
 
@@ -990,6 +1051,26 @@ def test_train_refuses_misfits(answer, draw):
             ),
             3, count, why=f"`ids` hold 3 sequences and `targets` is [{count}]",
         )  # fmt: skip
+
+
+@check("train")
+def test_train_is_device_ready(answer, draw):
+    """Catches words, targets, gradients or speeds on the CPU while the model is elsewhere."""
+    ids, targets = draw.tensor([[0, 3, 5, 1], [2, 2, 6, 4]], torch.int64), draw.tensor([6, 0])
+    lengths = draw.tensor([4, 2], torch.int64)
+    table, weight, bias = draw(7, 5), draw(7, 5), draw(7)
+
+    def run(_):
+        model = Bag(table, weight, bias).to(draw.device)
+        start = state_of(model)
+        want = bag64(start, ids, targets, lengths)
+        losses = answer.train(model, ids, targets.long(), steps=2, lengths=lengths)
+        floats(losses, 2)
+        same(draw.tensor(losses[0]), want, like=draw.tensor(0.0), label="losses[0]")
+        still = [n for n, now in state_of(model).items() if torch.equal(now, start[n])]
+        holds(not still, "the weights", f"2 steps did not change {' and '.join(still)}", still)
+
+    devices.on_a_gpu(answer, draw, run, allowed=("round", "waits"))
 
 
 @check("train", telling=False)
@@ -1082,17 +1163,9 @@ def called(sentence: str) -> str:
     return max(votes, key=votes.__getitem__)
 
 
-def ask(answer, model, words, vocabulary=VOCABULARY):
-    """Ask for a word; an answer that switches gradients off must not do so to other checks."""
-    try:
-        return answer.predict(model, words, vocabulary)
-    finally:
-        torch.set_grad_enabled(True)
-
-
 def predicts(answer, model, sentence: str, word: str, vocabulary=VOCABULARY):
     """Compare one prediction."""
-    got = ask(answer, model, sentence.split(), vocabulary)
+    got = answer.predict(model, sentence.split(), vocabulary)
     if isinstance(got, torch.Tensor) and got.numel() == 1:
         got = got.reshape([])
     equal(got, word, label=f'the word after "{sentence}"')
@@ -1109,15 +1182,31 @@ def test_predict_values(answer, draw, said):
     """Catches another word than that of the largest logit, and dict order taken for ids."""
     model = caller(draw)
     sentences = said.sentences
-    got = [ask(answer, model, sentence.split()) for sentence in sentences]
+    got = [answer.predict(model, sentence.split(), VOCABULARY) for sentence in sentences]
     if got[0] is None:
         equal(got[0], called(sentences[0]), label=f'the word after "{sentences[0]}"')
     seen = [comparable(word) for word in got]
     for sentence, word in zip(sentences, got, strict=True):
         right = called(sentence)
         if not isinstance(word, str) or word != right:
-            ask(answer, model, sentence.split())  # once more: the message shows the last call
+            # once more: the message shows the last call
+            answer.predict(model, sentence.split(), VOCABULARY)
             holds(False, "the word", f'after "{sentence}" expected {right!r}, got {word!r}', seen)
+
+
+@check("predict", core=True)
+def test_predict_drawn(answer, draw):
+    """Catches a table of the words above: what each word calls for is drawn."""
+    table = draw(5, 5).cpu()
+    table = table + 2 * torch.eye(5)[draw.integers(0, 5, 5).cpu()].T
+    model = Caller(torch.eye(5, dtype=draw.dtype, device=draw.device), draw.tensor(table.tolist()),
+                   draw.tensor([0.0] * 5))  # fmt: skip
+    for word, index in VOCABULARY.items():
+        called_for = table[:, index]
+        best, next_best = called_for.topk(2).values
+        if best - next_best > 0.05:
+            right = next(name for name, i in VOCABULARY.items() if i == int(called_for.argmax()))
+            predicts(answer, model, word, right, dict(VOCABULARY))
 
 
 @check("predict", core=True)
@@ -1149,13 +1238,13 @@ def test_predict_leaves_no_trace(answer, draw):
     model.head.weight.grad = draw(5, 5)
     slope = model.head.weight.grad.clone()
     start = {name: weight.detach().clone() for name, weight in model.named_parameters()}
-    try:
-        got = answer.predict(model, ["not", "like"], VOCABULARY)
-        still_on = torch.is_grad_enabled()
-    finally:
-        torch.set_grad_enabled(True)
+    got = answer.predict(model, ["not", "like"], VOCABULARY)
     equal(got, called("not like"), label="the word")
-    holds(still_on, "torch.is_grad_enabled()", "gradients stay switched off after the call")
+    holds(
+        answer.left.gradients_on,
+        "torch.is_grad_enabled()",
+        "gradients stay switched off after the call",
+    )
     for name, weight in model.named_parameters():
         unchanged(weight.detach(), start[name], f"model.{name}")
         holds(weight.requires_grad, f"`model.{name}`", "it no longer wants gradients")
@@ -1172,9 +1261,11 @@ def test_predict_leaves_no_trace(answer, draw):
 def test_predict_inputs_unchanged(answer, draw):
     """Catches a list of words that is used up, and a vocabulary that grows."""
     words, vocabulary = ["not", "like"], dict(VOCABULARY)
-    got = ask(answer, caller(draw), words, vocabulary)
-    holds(words == ["not", "like"], "the input `words`", "it was changed by the call")
-    holds(vocabulary == VOCABULARY, "the input `vocabulary`", "it was changed by the call")
+    got = answer.predict(caller(draw), words, vocabulary)
+    same_words = answer.became(words) == ["not", "like"]
+    holds(same_words, "the input `words`", "it was changed by the call")
+    same_vocabulary = answer.became(vocabulary) == VOCABULARY
+    holds(same_vocabulary, "the input `vocabulary`", "it was changed by the call")
     equal(got, called("not like"), label="the word")
 
 
@@ -1183,9 +1274,25 @@ def test_predict_refuses_unknown(answer, draw):
     """Catches an unknown word that is taken for another one, or skipped."""
     model = caller(draw)
     refuses(
-        lambda: ask(answer, model, ["do", "love"]), "love",
+        lambda: answer.predict(model, ["do", "love"], VOCABULARY), "love",
         why='"love" is not in the vocabulary', error=KeyError,
     )  # fmt: skip
+
+
+@check("predict")
+def test_predict_is_device_ready(answer, draw):
+    """Catches words that stay on the CPU, where the model is not, and NumPy that asks a GPU."""
+    table, weight, bias = draw(5, 3), draw(5, 3), draw(5)
+
+    def run(_):
+        model = Bag(table, weight, bias).to(draw.device)
+        for sentence in ("not like", "do"):
+            ids = draw.tensor([[VOCABULARY[word] for word in sentence.split()]], torch.int64)
+            best = int(bag_logits64(state_of(model), ids).argmax())
+            word = next(word for word, index in VOCABULARY.items() if index == best)
+            predicts(answer, model, sentence, word)
+
+    devices.on_a_gpu(answer, draw, run, allowed=("round", "waits"))
 
 
 @check("predict", telling=False)

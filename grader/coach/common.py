@@ -41,6 +41,10 @@ def _kind(kind: str, detail: str = "") -> Callable[[Finding], bool]:
     return lambda found: found.kind == kind and found.detail.startswith(detail)
 
 
+def _device(*mistakes: str) -> Callable[[Finding], bool]:
+    return lambda found: found.kind == "device" and found.actual in mistakes
+
+
 def _nan_gradient(found: Finding) -> bool:
     return (
         found.kind == "value"
@@ -102,6 +106,51 @@ COMMON = (
         "wrong_dtype",
         _kind("dtype"),
         "The dtype changed on the way: the output takes the dtype of its input.",
+    ),
+    Common(
+        "constant_made_on_the_cpu",
+        _device("made", "brought", "constant", "left"),
+        "torch makes a tensor on the CPU unless `device=` says otherwise. On the CPU nobody "
+        "notices; on a GPU the first operation that needs both stops.",
+    ),
+    Common(
+        "tensor_left_behind",
+        _device("attribute"),
+        "`.to(device)` moves the parameters and the buffers of a module, and nothing else that it "
+        "keeps.",
+    ),
+    Common(
+        "moved_to_the_cpu",
+        _device("moved", "left moved", "round", "model"),
+        "`.cpu()` is for numbers that are read, printed or saved at the very end: what is computed "
+        "with stays on the device of the inputs.",
+    ),
+    Common(
+        "hard_coded_cuda",
+        _device("written", "left written", "unasked", "model written"),
+        "Not everybody has a GPU, and some have several: no device is written out, it is read off "
+        "an input.",
+    ),
+    Common(
+        "numpy_on_a_gpu",
+        _device("numpy"),
+        "NumPy works on the CPU alone: what is to run anywhere stays in torch.",
+    ),
+    Common(
+        "generator_on_another_device",
+        _device("generator"),
+        "Random numbers are drawn where their generator is, and `device=` has to say so as well.",
+    ),
+    Common(
+        "default_device_changed",
+        _device("default"),
+        "The default device is a switch for the whole program: other functions, and whoever calls "
+        "yours, find their tensors elsewhere from now on.",
+    ),
+    Common(
+        "refuses_the_gpu",
+        _device("refuses"),
+        "The contract knows no device: the same call must work on all of them.",
     ),
     Common(
         "wrong_device",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.suite.compare import words_of
+from grader.answers.trouble import words_of
 
 
 @dataclass(frozen=True)

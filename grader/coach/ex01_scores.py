@@ -7,6 +7,7 @@ import functools
 import torch
 
 from grader.coach import Task
+from grader.pictures.drawings import draws
 
 NAIVE = 'document 002, "Naive Attention"'
 KEYS_AND_QUERIES = 'document 002, "Key and Query Vectors"'
@@ -349,7 +350,7 @@ _columns_slip = _refusing(project_columns, _projection(1, -2, 0))
 
 
 def _plus(out, bias):
-    return out if bias is None else out + bias
+    return out + bias if bias is not None else out
 
 
 def _upright(bias):
@@ -401,7 +402,7 @@ def rows_bias_along_tokens(x, weight, bias=None):
 @_rows_slip(SHAPES)
 def rows_bias_for_first_token(x, weight, bias=None):
     """Only the first token got the bias: every token gets it."""
-    out = x @ weight
+    out = torch.matmul(x, weight)
     if bias is None:
         return out
     return torch.cat([out[..., :1, :] + bias, out[..., 1:, :]], -2)
@@ -756,3 +757,99 @@ def scores_as_distances(query, key):
     """These are distances: small where a key fits. A score is a dot product, large there."""
     apart = query[..., :, None, :] - key[..., None, :, :]
     return (apart**2).sum(-1).clamp_min(1e-12).sqrt()
+
+
+# What `grader show` draws
+
+BIAS = torch.tensor([1.0, -1.0, 2.0, 0.0])
+
+
+@draws(dot_product)
+def draw_dot_product(sketch):
+    """How well any two tokens match: your dot product of every pair."""
+    it = sketch.three()
+
+    def every_pair(dot, given):
+        (x,) = given
+        return sketch.stack([sketch.stack([dot(a, b) for b in x]) for a in x])
+
+    sketch.row(it.title)
+    sketch.draw("tokens", it.x, it.words, range(5))
+    products = sketch.use("dot_product", every_pair, it.x)
+    sketch.draw("dot products", products, it.words, it.words, join="->",
+                printed=it.printed.get("naive"))  # fmt: skip
+
+
+@draws(naive_scores)
+def draw_naive_scores(sketch):
+    """Every token against every token: symmetric, with the squared lengths on the diagonal."""
+    it = sketch.three()
+    sketch.row(it.title)
+    sketch.draw("tokens", it.x, it.words, range(5), made="T")
+    scores = sketch.call("naive_scores", it.x)
+    sketch.draw("naive scores", scores, it.words, it.words, made="T T^T", join="->",
+                printed=it.printed.get("naive"))  # fmt: skip
+
+
+@draws(project_rows)
+def draw_project_rows(sketch):
+    """Tokens as rows, weights on the right: queries, keys and values."""
+    it = sketch.three()
+    for name, weight in (("query", it.w_q), ("key", it.w_k), ("value", it.w_v)):
+        sketch.row(f"{it.title} The {name}:" if name == "query" else f"The {name}:")
+        sketch.draw("tokens", it.x, it.words, range(5), made="x")
+        sketch.draw("weight", weight, range(5), range(4), made="[d_in, d_out]", join="@")
+        made = sketch.call("project_rows", it.x, weight)
+        sketch.draw(name, made, it.words, range(4), made="x W", join="=",
+                    printed=it.printed.get(name))  # fmt: skip
+    sketch.row("The value once more, with a bias of our own:")
+    made = sketch.call("project_rows", it.x, it.w_v, BIAS)
+    sketch.draw("bias", BIAS, ["b"], range(4))
+    sketch.draw("value", made, it.words, range(4), made="x W + b", join="->")
+
+
+@draws(project_linear)
+def draw_project_linear(sketch):
+    """Tokens as rows, the weight as nn.Linear stores it: a row for each number it puts out."""
+    it = sketch.poem()
+    for name, weight in (("query", it.w_q), ("key", it.w_k), ("value", it.w_v)):
+        sketch.row(f"{it.title} The {name}:" if name == "query" else f"The {name}:")
+        sketch.draw("tokens", it.x, it.words, range(2), made="x")
+        sketch.draw("weight", weight.T, range(2), range(2), made="[d_out, d_in]", join="@ T of")
+        made = sketch.call("project_linear", it.x, weight.T)
+        sketch.draw(name, made, it.words, range(2), made="x W^T", join="=",
+                    printed=it.printed.get(name))  # fmt: skip
+    sketch.row("The value once more, with a bias of our own:")
+    made = sketch.call("project_linear", it.x, it.w_v.T, BIAS[:2])
+    sketch.draw("bias", BIAS[:2], ["b"], range(2))
+    sketch.draw("value", made, it.words, range(2), made="x W^T + b", join="->")
+
+
+@draws(project_columns)
+def draw_project_columns(sketch):
+    """The textbook's way: the weight on the left, and every token stands upright."""
+    it = sketch.three()
+    for name, weight in (("query", it.w_q), ("key", it.w_k), ("value", it.w_v)):
+        sketch.row(f"{it.title} The {name}:" if name == "query" else f"The {name}:")
+        sketch.draw("weight", weight.T, range(4), range(5), made="[d_out, d_in]")
+        sketch.draw("tokens", it.x.T, range(5), it.words, made="x", join="@")
+        made = sketch.call("project_columns", it.x.T, weight.T)
+        sketch.draw(name, made, range(4), it.words, made="W x", join="=",
+                    printed=it.printed.get(f"{name} upright"))  # fmt: skip
+    sketch.row("The value once more, with a bias of our own, as in document 004:")
+    made = sketch.call("project_columns", it.x.T, it.w_v.T, BIAS)
+    sketch.draw("bias", BIAS[:, None], range(4), ["b"])
+    sketch.draw("value", made, range(4), it.words, made="W x + b 1^T", join="->")
+
+
+@draws(dot_product_scores)
+def draw_dot_product_scores(sketch):
+    """Every query against every key: a row for each query, a column for each key."""
+    for it in sketch.both():
+        width = range(it.query.shape[1])
+        sketch.row(it.title)
+        sketch.draw("queries", it.query, it.words, width, made="Q")
+        sketch.draw("keys", it.key, it.words, width, made="K")
+        scores = sketch.call("dot_product_scores", it.query, it.key)
+        sketch.draw("scores", scores, it.words, it.words, made="Q K^T", join="->",
+                    printed=it.printed.get("scores"))  # fmt: skip

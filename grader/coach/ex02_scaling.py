@@ -8,6 +8,7 @@ import math
 import torch
 
 from grader.coach import Task
+from grader.pictures.drawings import draws
 
 SCALE = 'document 001, "The Matrix Math": divided by the square root of d_k'
 FOUR = 'document 002, "Key and Query Vectors": S * (4**-0.5)'
@@ -59,7 +60,7 @@ def half_the_width(scores, d_k):
 @scale_scores.slip(FORMULA)
 def scores_as_they_came(scores, d_k):
     """The scores came back as they were: divide them by the square root of d_k."""
-    return scores * 1
+    return 1 * scores
 
 
 @scale_scores.slip(FOUR)
@@ -416,14 +417,14 @@ def generator_ignored(d_k, pairs, generator=None):
     """`generator` is not used: hand it to `randn`, or nobody can repeat your measurement."""
     device = None if generator is None else generator.device
     query, key = (torch.randn(pairs, d_k, device=device) for _ in range(2))
-    return (query * key).sum(-1).std()
+    return torch.std((query * key).sum(-1))
 
 
 @score_spread.slip(MEASURED)
 def generator_for_one_of_two(d_k, pairs, generator=None):
     """Only one of the two draws uses `generator`: queries and keys both come from it."""
     device = None if generator is None else generator.device
-    query = torch.randn(pairs, d_k, generator=generator, device=device)
+    query = torch.randn((pairs, d_k), generator=generator, device=device)
     return (query * torch.randn(pairs, d_k, device=device)).sum(-1).std()
 
 
@@ -467,3 +468,53 @@ def one_spread_for_each_entry(d_k, pairs, generator=None):
     """You took a deviation for each entry, [d_k]: add the entries up first, then take it."""
     query, key = _drawn(d_k, pairs, generator)
     return (query * key).std(0)
+
+
+# What `grader show` draws
+
+
+@draws(scale_scores)
+def draw_scale_scores(sketch):
+    """The same scores on a smaller scale: colours fade, and no order changes."""
+    for it in sketch.both():
+        d_k = it.key.shape[1]
+        sketch.row(it.title)
+        sketch.draw("scores", it.scores, it.words, it.words, made="Q K^T")
+        scaled = sketch.call("scale_scores", it.scores, d_k)
+        sketch.draw("scaled", scaled, it.words, it.words, join=f"/ sqrt({d_k}) =",
+                    printed=it.printed.get("scaled"))  # fmt: skip
+
+
+@draws(scaled_scores)
+def draw_scaled_scores(sketch):
+    """From queries and keys to scores, and from scores to scaled ones."""
+    for it in sketch.both():
+        width = range(it.query.shape[1])
+        sketch.row(it.title)
+        sketch.draw("queries", it.query, it.words, width, made="Q")
+        sketch.draw("keys", it.key, it.words, width, made="K")
+        sketch.row()
+        scores = sketch.call("ex01_scores.dot_product_scores", it.query, it.key)
+        sketch.draw("scores", scores, it.words, it.words, made="Q K^T",
+                    printed=it.printed.get("scores"))  # fmt: skip
+        scaled = sketch.call("scaled_scores", it.query, it.key)
+        sketch.draw("scaled", scaled, it.words, it.words, join=f"/ sqrt({len(width)}) =",
+                    printed=it.printed.get("scaled"))  # fmt: skip
+
+
+@draws(score_spread)
+def draw_score_spread(sketch):
+    """How far unscaled scores lie apart, at five widths: it grows as sqrt(d_k) does."""
+    widths = [1, 4, 16, 64, 256]
+    roots = torch.tensor(widths).sqrt()
+
+    def measured(spread, _):
+        generators = [torch.Generator().manual_seed(d_k) for d_k in widths]
+        return sketch.stack([spread(d, 4000, g) for d, g in zip(widths, generators, strict=True)])
+
+    columns = [f"d_k {d_k}" for d_k in widths]
+    sketch.row("4000 pairs for each width, random but always the same.")
+    spread = sketch.use("score_spread", measured, want=roots, within=0.15)
+    sketch.draw("spread", spread, ["measured"], columns)
+    sketch.draw("sqrt(d_k)", roots, ["foreseen"], columns, under=True)
+    sketch.draw("spread / sqrt(d_k)", spread.over(roots), ["scaled"], columns, under=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from grader.coach import Task
+from grader.pictures.drawings import draws
 
 DIRECTION = "the chapter's text, Shapes: rows are queries, columns are keys"
 BOOLEAN = "the chapter's text, The formula: a mask holds booleans"
@@ -26,8 +27,9 @@ causal_mask = Task(
         "Number the positions once. Laid along a row they are the keys, laid along a column they "
         "are the queries; a comparison of the two gives booleans for all pairs. Or cut the "
         "triangle out of a matrix that is True throughout.",
-        "`torch.arange(n, device=device)` is [n]; with `[:, None]` it is [n, 1]; comparing the two "
-        "gives [n, n], boolean. The other way: `torch.ones` with dtype=torch.bool, then `tril`.",
+        "`torch.arange`, told the device, is [n]; with `[:, None]` it is a column, [n, 1]; "
+        "comparing the two gives [n, n], boolean. The other way: `torch.ones` with "
+        "dtype=torch.bool, then `tril`.",
     ),
 )
 
@@ -154,7 +156,7 @@ padding_mask = Task(
 
 
 def _real(lengths, n):
-    return torch.arange(n, device=lengths.device) < lengths[:, None]
+    return torch.arange(n, device=lengths.device).lt(lengths[:, None])
 
 
 @padding_mask.slip(BOOLEAN)
@@ -402,9 +404,9 @@ apply_mask = Task(
         "Replace the scores where the mask is False, in a new tensor; nothing has to be added or "
         "multiplied. Before that, make sure that the mask fits: it may grow to the scores, the "
         "scores must not grow to it.",
-        "`mask.expand(scores.shape)` gives [*batch, q, k] or a RuntimeError, which you turn into a "
-        "ValueError with both shapes. Then `masked_fill` (it fills where its mask is True) or "
-        "`torch.where`.",
+        "`expand` of the mask, to the shape of the scores, gives [*batch, q, k] or a "
+        "RuntimeError, which you turn into a ValueError with both shapes. Then `masked_fill` (it "
+        "fills where its mask is True) or `torch.where`.",
     ),
 )
 
@@ -517,7 +519,7 @@ def scores_of_zero_closed(scores, mask):
 def index_with_the_mask(scores, mask):
     """scores[~mask] needs a mask as large as the scores: masked_fill and torch.where let it
     broadcast."""
-    if mask.dim() > scores.dim():
+    if len(mask.shape) > len(scores.shape):
         raise ValueError(f"{tuple(mask.shape)} and {tuple(scores.shape)}")
     closed = scores.clone()
     closed[~mask] = -torch.inf
@@ -528,6 +530,61 @@ def index_with_the_mask(scores, mask):
 def dimension_put_in(scores, mask):
     """A dimension was put into the mask that it does not lack: a mask [q, k] lines up with the
     scores from the right, by itself."""
-    if mask.dim() < scores.dim():
+    if len(mask.shape) < len(scores.shape):
         mask = mask.unsqueeze(-2)
     return _closed(scores, mask, -torch.inf)
+
+
+# What `grader show` draws
+
+
+@draws(causal_mask)
+def draw_causal_mask(sketch):
+    """Who may look at whom: a row for each query; T may be looked at, a dot may not."""
+    words = sketch.words or ["t_0", "t_1", "t_2"]
+    sketch.row("" if sketch.words else "Document 002, three tokens.")
+    mask = sketch.call("causal_mask", len(words))
+    sketch.draw("causal mask", mask, words, words, scale="mask",
+                printed=None if sketch.words else sketch.three().printed["mask"])  # fmt: skip
+
+
+PADDED = [["write", "a", "poem"], ["not", "like"], ["poem"]]
+
+
+def _padded(sketch):
+    phrases = [sketch.words, *PADDED[1:]] if sketch.words else PADDED
+    lengths = torch.tensor([len(words) for words in phrases])
+    return phrases, lengths, int(lengths.max())
+
+
+@draws(padding_mask)
+def draw_padding_mask(sketch):
+    """Which places hold real tokens: a row for each sequence; T is real, a dot is padding."""
+    phrases, lengths, n = _padded(sketch)
+    sketch.row(f"Sequences of {', '.join(map(str, lengths.tolist()))} tokens, padded to {n}.")
+    mask = sketch.call("padding_mask", lengths, n)
+    rows = [" ".join(words) for words in phrases]
+    sketch.draw("padding mask", mask, rows, [f"place {i}" for i in range(n)], scale="mask")
+
+
+@draws(decoder_mask)
+def draw_decoder_mask(sketch):
+    """Looking back, but never at padding: one mask for each sequence, a row for each query."""
+    phrases, lengths, n = _padded(sketch)
+    sketch.row()
+    mask = sketch.call("decoder_mask", lengths, n)
+    for place, words in enumerate(phrases):
+        labels = [*words, *["(pad)"] * (n - len(words))]
+        sketch.draw(" ".join(words), mask.at(place), labels, labels, scale="mask")
+
+
+@draws(apply_mask)
+def draw_apply_mask(sketch):
+    """Closed doors: the scores that may not be looked at become minus infinity."""
+    it = sketch.three()
+    sketch.row(it.title)
+    sketch.draw("scaled", it.scaled, it.words, it.words)
+    sketch.draw("mask", it.mask, it.words, it.words, scale="mask", join="where",
+                printed=it.printed.get("mask"))  # fmt: skip
+    masked = sketch.call("apply_mask", it.scaled, it.mask)
+    sketch.draw("masked", masked, it.words, it.words, join="->", printed=it.printed.get("masked"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from grader.coach import Task
+from grader.pictures.drawings import draws
 
 WEIGHTS_IN_001 = 'document 001, "The Matrix Math": each row of weights sums to 1'
 LARGEST_SCORE = "the chapter's text, The formula: a number added to a whole row cancels"
@@ -46,8 +47,8 @@ def _largest(scores):
 
 
 def _share(powers, dim):
-    total = powers.sum(dim, keepdim=True)
-    return powers / total.masked_fill(total == 0, 1)
+    whole = powers.sum(dim, keepdim=True)
+    return powers / whole.masked_fill(whole == 0, 1)
 
 
 def _log_sum(scores, dim):
@@ -417,3 +418,41 @@ def sigmoid_of_scores(query, key, mask=None):
 def query_with_itself(query, key, mask=None):
     """You compared the queries with themselves: the scores are queries against keys."""
     return _softmax(_closed(_scaled(query, query), mask))
+
+
+# What `grader show` draws
+
+
+@draws(softmax)
+def draw_softmax(sketch):
+    """From scores to weights: each row is shared out among the keys that are open."""
+    for it in sketch.both():
+        sketch.row(it.title)
+        sketch.draw("masked" if it.causal else "scaled", it.masked, it.words, it.words)
+        weights = sketch.call("softmax", it.masked)
+        sketch.draw("weights", weights, it.words, it.words, scale="weights", join="softmax ->",
+                    printed=it.printed.get("weights"))  # fmt: skip
+        sketch.sums(weights)
+
+
+@draws(attention_weights)
+def draw_attention_weights(sketch):
+    """The way from queries and keys to weights: score, scale, mask, softmax."""
+    for it in sketch.both():
+        labels, (q, k) = (it.words, it.words), (it.query, it.key)
+        sketch.row(it.title)
+        scores = sketch.call("ex01_scores.dot_product_scores", q, k)
+        sketch.draw("scores", scores, *labels, made="Q K^T", printed=it.printed.get("scores"))
+        scaled = sketch.call("ex02_scaling.scale_scores", scores, k.shape[1])
+        sketch.draw("scaled", scaled, *labels, join=f"/ sqrt({k.shape[1]}) =",
+                    printed=it.printed.get("scaled"))  # fmt: skip
+        sketch.row()
+        if it.causal:
+            mask = sketch.call("ex03_masking.causal_mask", len(it.words))
+            sketch.draw("mask", mask, *labels, scale="mask", printed=it.printed.get("mask"))
+            masked = sketch.call("ex03_masking.apply_mask", scaled, mask)
+            sketch.draw("masked", masked, *labels, join="->", printed=it.printed.get("masked"))
+        weights = sketch.call("attention_weights", q, k, it.mask)
+        sketch.draw("weights", weights, *labels, scale="weights", join="softmax ->",
+                    printed=it.printed.get("weights"))  # fmt: skip
+        sketch.sums(weights)

@@ -7,6 +7,7 @@ import functools
 import torch
 
 from grader.coach import Task
+from grader.pictures.drawings import draws
 
 FORMULA = "the chapter's text, The formula"
 SHAPES = "the chapter's text, Shapes"
@@ -297,8 +298,8 @@ attention = Task(
         "function above mixes values by weights.",
         "The values take no part in the weights. The scale comes from the width of the keys, even "
         "where the values have another one.",
-        "`attention_weights(query, key, mask)` is [*batch, q, k], `mix_values` makes [*batch, q, "
-        "d_v] of it. Both check their shapes already.",
+        "`attention_weights`, given the mask as well, is [*batch, q, k]; `mix_values` makes "
+        "[*batch, q, d_v] of it. Both check their shapes already.",
     ),
 )
 
@@ -312,7 +313,7 @@ def _closed(scores, mask, fill=-torch.inf):
 
 
 def _softmax(scores, dim=-1):
-    blind = (scores == -torch.inf).all(dim, keepdim=True)
+    blind = torch.isneginf(scores).all(dim, keepdim=True)
     return torch.softmax(scores.masked_fill(blind, 0), dim).masked_fill(blind, 0)
 
 
@@ -516,8 +517,9 @@ self_attention = Task(
         "each role has its own projection of them.",
         "Project three times, each with its own weights, tokens as rows. If it is causal, make the "
         "mask of chapter 3 for n tokens. Then it is attention as above.",
-        "`project_rows(x, w)` is [*batch, n, d_out]; `causal_mask(n, x.device)` is [n, n] with n = "
-        "x.shape[-2]; without `causal` the mask is None.",
+        "`project_rows` gives [*batch, n, d_out], once for each weight. `causal_mask` gives [n, "
+        "n]: n is the size of dim -2 of x, and the mask belongs on its device. Without `causal` "
+        "the mask is None.",
     ),
 )
 
@@ -743,8 +745,9 @@ cross_attention = Task(
         "The mask says which keys are real, [*batch, k]. Attention wants to know it for each "
         "query, [*batch, q, k]: the same row for every query. And it may not broadcast: compare "
         "its shape with that of the memory first.",
-        "`project_rows` three times: [*batch, q, d_k], [*batch, k, d_k], [*batch, k, d_v]. "
-        "memory_mask[..., None, :] is [*batch, 1, k], which broadcasts over the queries.",
+        "`project_rows` three times: [*batch, q, d_k], [*batch, k, d_k], [*batch, k, d_v]. A new "
+        "dimension of size 1 before the last, by `unsqueeze` or None in an index, makes the mask "
+        "[*batch, 1, k], which broadcasts over the queries.",
     ),
 )
 
@@ -977,3 +980,123 @@ def nan_where_nothing_is_real(x, memory, w_q, w_k, w_v, memory_mask=None):
 def x_added(x, memory, w_q, w_k, w_v, memory_mask=None):
     """x was added to its rows: a whole transformer does so, cross-attention does not."""
     return x + _cross(x, memory, w_q, w_k, w_v, memory_mask)
+
+
+# What `grader show` draws
+
+
+@draws(linear_combination)
+def draw_linear_combination(sketch):
+    """Tokens added up, each times its weight: three sets of weights, one after the other."""
+    it = sketch.three()
+    n = len(it.words)
+    first, all_alike = torch.zeros(n), torch.full((n,), 1 / n)
+    first[:2] = 1 / min(n, 2)
+    given = torch.stack([first, all_alike, (it.x.double() @ it.x.double().T)[0].float()])
+
+    def each(combine, args):
+        return sketch.stack([combine(weights, args[1]) for weights in args[0]])
+
+    rows = ["first two", "all alike", "naive scores"]
+    sketch.row(it.title)
+    sketch.draw("weights", given, rows, it.words)
+    sketch.draw("tokens", it.x, it.words, range(5), join="@")
+    mixed = sketch.use("linear_combination", each, given, it.x)
+    sketch.draw("combinations", mixed, rows, range(5), join="=",
+                printed=it.printed.get("combinations"))  # fmt: skip
+
+
+@draws(mix_values)
+def draw_mix_values(sketch):
+    """Weights times values: each query walks away with a mixture of its own."""
+    for it in sketch.both():
+        width = range(it.value.shape[1])
+        sketch.row(it.title)
+        sketch.draw("weights", it.weights, it.words, it.words, scale="weights",
+                    printed=it.printed.get("weights"))  # fmt: skip
+        sketch.draw("values", it.value, it.words, width, made="V", join="@",
+                    printed=it.printed.get("value"))  # fmt: skip
+        out = sketch.call("mix_values", it.weights, it.value)
+        sketch.draw("output", out, it.words, width, made="W V", join="=",
+                    printed=it.printed.get("result"))  # fmt: skip
+
+
+def _before_softmax(sketch, it, query, key):
+    scaled = sketch.call("ex02_scaling.scaled_scores", query, key)
+    sketch.draw("scaled", scaled, it.words, it.words, made="Q K^T / sqrt(d_k)",
+                printed=it.printed.get("scaled"))  # fmt: skip
+    if it.causal:
+        mask = sketch.call("ex03_masking.causal_mask", len(it.words))
+        sketch.draw("mask", mask, it.words, it.words, scale="mask", join="where",
+                    printed=it.printed.get("mask"))  # fmt: skip
+
+
+@draws(attention)
+def draw_attention(sketch):
+    """The whole formula: weights out of queries and keys, and with them a mixture of values."""
+    for it in sketch.both():
+        width, eye = range(it.value.shape[1]), torch.eye(len(it.words))
+        sketch.row(it.title)
+        _before_softmax(sketch, it, it.query, it.key)
+        sketch.row()
+        # values that are the identity hand over the weights
+        weights = sketch.call("attention", it.query, it.key, eye, it.mask)
+        sketch.draw("weights", weights, it.words, it.words, scale="weights", join="softmax ->",
+                    printed=it.printed.get("weights"))  # fmt: skip
+        sketch.draw("values", it.value, it.words, width, made="V", join="@")
+        out = sketch.call("attention", it.query, it.key, it.value, it.mask)
+        sketch.draw("output", out, it.words, width, join="=", printed=it.printed.get("result"))
+        sketch.sums(weights)
+
+
+def _projected(sketch, x, weights, words, names=("query", "key", "value")):
+    made = []
+    for name, weight in zip(names, weights, strict=True):
+        made.append(sketch.call("ex01_scores.project_rows", x, weight))
+        sketch.draw(name, made[-1], words, range(weight.shape[1]), made=f"{name[0].upper()} = x W")
+    return made
+
+
+@draws(self_attention)
+def draw_self_attention(sketch):
+    """One sequence plays all three parts: it asks, it is asked, and it hands over."""
+    for it in sketch.both():
+        made = (it.w_q, it.w_k, it.w_v)
+        sketch.row(it.title)
+        sketch.draw("tokens", it.x, it.words, range(it.x.shape[1]), made="x")
+        query, key, value = _projected(sketch, it.x, made, it.words)
+        sketch.row()
+        _before_softmax(sketch, it, query, key)
+        sketch.row()
+        weights = sketch.call("ex04_softmax.attention_weights", query, key, it.mask)
+        sketch.draw("weights", weights, it.words, it.words, scale="weights", join="softmax ->",
+                    printed=it.printed.get("weights"))  # fmt: skip
+        sketch.draw("values", value, it.words, range(it.value.shape[1]), made="V", join="@")
+        out = sketch.call("self_attention", it.x, *made, causal=it.causal)
+        sketch.draw("output", out, it.words, range(it.value.shape[1]), join="=",
+                    printed=it.printed.get("result"))  # fmt: skip
+        sketch.sums(weights)
+
+
+@draws(cross_attention)
+def draw_cross_attention(sketch):
+    """One sequence looks at another: its words ask, and the words of the other answer."""
+    it, words = sketch.memory(), sketch.words or ["schreib", "ein", "Gedicht"]
+    memory, seen = torch.cat([it.x, torch.tensor([[2.0, 3.0]])]), [*it.words, "(pad)"]
+    real = torch.tensor([True, True, True, False])
+    x = 2 * sketch.embedded(words, 2)
+    sketch.row("The words that look, with vectors of our own; the layers are document 001's.")
+    sketch.draw("x", x, words, range(2), made="random")
+    (query,) = _projected(sketch, x, (it.w_q,), words, ("query",))
+    sketch.row('The memory: document 001, "write a poem", and one place of padding.')
+    sketch.draw("memory", memory, seen, range(2))
+    key, value = _projected(sketch, memory, (it.w_k, it.w_v), seen, ("key", "value"))
+    sketch.row()
+    sketch.draw("memory mask", real, "", seen, scale="mask")
+    sketch.row()
+    weights = sketch.call("ex04_softmax.attention_weights", query, key, real[None])
+    sketch.draw("weights", weights, words, seen, scale="weights", join="softmax ->")
+    sketch.draw("values", value, seen, range(2), made="V", join="@")
+    out = sketch.call("cross_attention", x, memory, it.w_q, it.w_k, it.w_v, real)
+    sketch.draw("output", out, words, range(2), join="=")
+    sketch.sums(weights)

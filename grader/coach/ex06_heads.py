@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import nn
 from torch.nn.functional import dropout, linear
 
 from grader.coach import Task
+from grader.pictures.drawings import draws
 
 FOLD = "the chapter's text, Shapes: a head owns columns, never tokens"
 BY_HAND = "the chapter's text, By hand: the shortcut that gives the right shape"
@@ -32,13 +35,13 @@ def _split(x, n_heads):
 
 
 def _fold(x, n_heads):
-    return x.unflatten(-1, (n_heads, x.shape[-1] // n_heads))
+    return x.unflatten(-1, [n_heads, x.shape[-1] // n_heads])
 
 
 def _merge(x):
     if x.ndim < 3:
         raise ValueError(f"{tuple(x.shape)} has no heads")
-    return x.transpose(-3, -2).flatten(-2)
+    return x.transpose(-3, -2).flatten(start_dim=-2)
 
 
 def _cut(x, n_heads):
@@ -64,8 +67,8 @@ def _of_width(x, n_heads):
 def _softmax(scores, dim=-1):
     peak = scores.amax(dim, keepdim=True)
     powers = torch.exp(scores - peak.masked_fill(peak == -torch.inf, 0))
-    total = powers.sum(dim, keepdim=True)
-    return powers / total.masked_fill(total == 0, 1)
+    whole = powers.sum(dim, keepdim=True)
+    return powers / whole.masked_fill(whole == 0, 1)
 
 
 def _attend(query, key, value, mask=None, *, width=None, fill=-torch.inf, softmax=_softmax):
@@ -337,7 +340,7 @@ multi_head = Task(
         "Split all three, run one attention on them, merge. Before that, check the sizes, and give "
         "the mask a dimension of size 1 where the heads stand, so that it serves them all.",
         "`split_heads` gives [*batch, n_heads, q, d_head]; the scores are [*batch, n_heads, q, k]. "
-        "`mask.expand(*batch, q, k)` and then `unsqueeze(-3)` is [*batch, 1, q, k].",
+        "`expand` of the mask to [*batch, q, k] and then `unsqueeze(-3)` is [*batch, 1, q, k].",
     ),
 )
 
@@ -631,12 +634,12 @@ MultiHeadAttention = Task(
     hints=(
         "MultiHead(Q, K, V) = Concat(heads) W_O: three projections, `multi_head`, one projection. "
         "Queries come from x, keys and values from what is looked at.",
-        "In __init__: super().__init__() first, then refuse an n_heads that does not fit, then "
-        "four nn.Linear assigned to self. In forward: decide what is looked at, check the widths, "
-        "project, call `multi_head`, project.",
-        "Each layer is nn.Linear(d_model, d_model, bias=bias) and stands for all heads at once. "
-        "`memory = x if memory is None else memory`; the shapes are [*batch, q, d_model] and "
-        "[*batch, k, d_model], and the mask goes to `multi_head` as it is.",
+        "In __init__: call that of nn.Module first, then refuse an n_heads that does not fit, "
+        "then four nn.Linear assigned to self. In forward: decide what is looked at, check the "
+        "widths, project, call `multi_head`, project.",
+        "Each layer is an `nn.Linear` from d_model to d_model, told whether there is a bias, and "
+        "stands for all heads at once. Without a memory, x is looked at. The shapes are [*batch, "
+        "q, d_model] and [*batch, k, d_model], and the mask goes to `multi_head` as it is.",
     ),
 )
 
@@ -665,7 +668,7 @@ class _Layer(nn.Module):
         return self.w_o(mixed)
 
     def forward(self, x, memory=None, mask=None):
-        memory = x if memory is None else memory
+        memory = memory if memory is not None else x
         if {x.shape[-1], memory.shape[-1]} != {self.d_model}:
             raise ValueError(f"{tuple(x.shape)}, {tuple(memory.shape)}: not {self.d_model} wide")
         return self.finish(self.mix(*self.project(x, memory), mask), x)
@@ -788,7 +791,7 @@ class one_layer_under_several_names(_Layer):
 
     def make(self, d_model, bias):
         self.w_q = self.w_k = self.w_v = nn.Linear(d_model, d_model, bias=bias)
-        self.w_o = nn.Linear(d_model, d_model, bias=bias)
+        self.w_o = nn.Linear(d_model, d_model, bias=bool(bias))
 
 
 @MultiHeadAttention.slip(ROLES)
@@ -1191,7 +1194,7 @@ class super_init_forgotten(_Layer):
     assigned."""
 
     def __init__(self, d_model, n_heads, bias=True):
-        self.w_q = nn.Linear(d_model, d_model, bias=bias)
+        self.w_q = nn.Linear(d_model, d_model, bias=bool(bias))
 
 
 @MultiHeadAttention.slip(ANY_BATCH)
@@ -1202,3 +1205,162 @@ class shape_of_x_unpacked(_Layer):
     def project(self, x, memory):
         _batch, _n, _d_model = x.shape
         return super().project(x, memory)
+
+
+# What `grader show` draws
+
+
+def _table(sketch):
+    """The table of the chapter's text: tokens of four features, for two heads."""
+    words = sketch.words or ["token 0", "token 1"]
+    return words, torch.arange(1.0, 4 * len(words) + 1).reshape(len(words), 4)
+
+
+@draws(split_heads)
+def draw_split_heads(sketch):
+    """A head owns columns, never tokens."""
+    words, x = _table(sketch)
+    sketch.row("The chapter's table.")
+    sketch.draw("tokens", x, words, range(4), scale="plain", digits=0)
+    pieces = sketch.call("split_heads", x, 2)
+    for head in range(2):
+        sketch.draw(f"head {head}", pieces.at(head), words, range(2 * head, 2 * head + 2),
+                    scale="plain", digits=0, join="" if head else "->")  # fmt: skip
+
+
+@draws(merge_heads)
+def draw_merge_heads(sketch):
+    """The pieces of each token side by side again, head 0 first."""
+    words, x = _table(sketch)
+    pieces = torch.stack([x[:, :2], x[:, 2:]])
+    sketch.row("The chapter's table, split.")
+    for head in range(2):
+        sketch.draw(f"head {head}", pieces[head], words, range(2 * head, 2 * head + 2),
+                    scale="plain", digits=0)  # fmt: skip
+    merged = sketch.call("merge_heads", pieces)
+    sketch.draw("tokens", merged, words, range(4), scale="plain", digits=0, join="->")
+
+
+def _maps(attend, keys, n_heads, width):
+    """Read the weights of every head off what attends: a value of ones hands over its column.
+
+    Gives [n_heads, q, k].
+    """
+    columns = []
+    for j in range(keys):
+        value = torch.zeros(keys, width)
+        value[j] = 1
+        out = attend(value)
+        if not isinstance(out, torch.Tensor):
+            return out
+        columns.append(out.detach())
+    stacked = torch.stack(columns, -1)  # [q, width, k]
+    return stacked[:, :: width // n_heads].transpose(0, 1)
+
+
+@draws(multi_head)
+def draw_multi_head(sketch):
+    """One map for each head: each spreads its attention by its own features."""
+    it = sketch.three()
+    n, width = len(it.words), it.value.shape[1]
+
+    def maps(attend, given):
+        query, key = given
+        mask = it.mask
+        return _maps(lambda value: attend(query, key, value.to(query), 2, mask), n, 2, width)
+
+    sketch.row(f"{it.title} Two heads, each of two features.")
+    weights = sketch.use("multi_head", maps, it.query, it.key)
+    for head in range(2):
+        sketch.draw(f"head {head}", weights.at(head), it.words, it.words, scale="weights",
+                    made="weights")  # fmt: skip
+    sketch.row()
+    sketch.draw("values", it.value, it.words, [f"head {i // 2}" for i in range(width)], made="V")
+    out = sketch.call("multi_head", it.query, it.key, it.value, 2, it.mask)
+    sketch.draw("output", out, it.words, [f"head {i // 2}" for i in range(width)], join="->")
+
+
+def head_maps(layer, x, n_heads, memory=None, mask=None):
+    """Read the maps of a layer's heads, [n_heads, q, k], by handing it values of ones.
+
+    None if the layer never calls its `w_v`.
+    """
+    layer, handed = copy.deepcopy(layer), []
+
+    def attend(value):
+        hooks = [
+            layer.w_v.register_forward_hook(lambda *_: handed.append(value) or value),
+            layer.w_o.register_forward_hook(lambda _, given, __: given[0]),
+        ]
+        out = layer(x) if memory is None else layer(x, memory, mask)
+        for hook in hooks:
+            hook.remove()
+        return out
+
+    seen = x if memory is None else memory
+    with torch.no_grad():
+        maps = _maps(attend, len(seen), n_heads, x.shape[-1])
+    return maps if handed else None
+
+
+def right_maps(attend, layer, x, n_heads, memory=None, mask=None):
+    """Work the same maps out of the layer's weights, in float64."""
+    seen = x if memory is None else memory
+    with torch.no_grad():
+        query, key = layer.w_q(x).double(), layer.w_k(seen).double()
+        one = lambda value: attend(query, key, value.double(), n_heads, mask)  # noqa: E731
+        return _maps(one, len(seen), n_heads, x.shape[-1])
+
+
+def _draw_layer(sketch, make, n_heads, x, words, seen, printed, memory=None, mask=None):
+    """Draw a layer's maps, and what comes out; `make` makes one out of the class."""
+    attend, right = sketch.reference("multi_head"), make(sketch.reference("MultiHeadAttention"))
+    want = right_maps(attend, right, x, n_heads, memory, mask)
+
+    def maps(kind, _):
+        read = head_maps(make(kind), x, n_heads, memory, mask)
+        return want if read is None else read
+
+    def output(kind, _):
+        return make(kind)(x) if memory is None else make(kind)(x, memory, mask)
+
+    read = sketch.use("MultiHeadAttention", maps, want=want)
+    for head in range(n_heads):
+        sketch.draw(f"head {head}", read.at(head), words, seen, scale="weights",
+                    made="weights", printed=printed.get("weights"))  # fmt: skip
+    out = sketch.use("MultiHeadAttention", output)
+    sketch.draw("output", out, words, range(x.shape[-1]), join="->", printed=printed.get("result"))
+
+
+@draws(MultiHeadAttention)
+def draw_multi_head_attention(sketch):
+    """The module at work: one head as document 001 prints it, two heads, and another sequence."""
+    it = sketch.poem()
+    weights = {"w_q": it.w_q.T, "w_k": it.w_k.T, "w_v": it.w_v.T, "w_o": torch.eye(2)}
+
+    def of_001(n_heads):
+        return lambda kind: _filled(kind(2, n_heads, bias=False), weights)
+
+    sketch.row(f"{it.title} One head:")
+    _draw_layer(sketch, of_001(1), 1, it.x, it.words, it.words, it.printed)
+    sketch.row("Two heads, one feature each:")
+    _draw_layer(sketch, of_001(2), 2, it.x, it.words, it.words, {})
+
+    stream = torch.Generator().manual_seed(6)
+    drawn = {f"w_{part}": torch.randn(4, 4, generator=stream) / 2 for part in "qkvo"}
+    biases = {name: torch.randn(4, generator=stream) / 2 for name in drawn}
+    seen = [*it.words, "(pad)"]
+    looking, memory = sketch.embedded(["not", "like"], 4), sketch.embedded(seen, 4)
+    mask = torch.tensor([word != "(pad)" for word in seen])[None]
+    sketch.row("Two words look at another sequence, whose padding is closed; with biases, random.")
+    _draw_layer(sketch, lambda kind: _filled(kind(4, 2), drawn, biases), 2, looking,
+                ["not", "like"], seen, {}, memory, mask)  # fmt: skip
+
+
+def _filled(layer, weights, biases=None):
+    with torch.no_grad():
+        for layer_name, weight in weights.items():
+            getattr(layer, layer_name).weight.copy_(weight)
+        for name, bias in (biases or {}).items():
+            getattr(layer, name).bias.copy_(bias)
+    return layer

@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from grader.coach import Task
+from grader.coach.ex06_heads import head_maps, right_maps
+from grader.pictures.drawings import draws
 
 WAVES = "the docstring of positional_encoding: features come in pairs of one frequency"
 ORDER = 'document 001, "The Main Ideas Behind Transformers and Attention": keeping track of order'
@@ -46,7 +48,7 @@ positional_encoding = Task(
 
 def _angles(n, d_model, device, divide=None, base=10000.0, first=0):
     place = torch.arange(first, first + n, device=device)[:, None]
-    even = torch.arange(0, d_model, 2, device=device)
+    even = torch.arange(0, d_model, step=2, device=device)
     exponent = even / d_model if divide is None else divide(even)
     return place / base**exponent
 
@@ -201,7 +203,7 @@ def position_as_a_share(n, d_model, device=None):
 def no_place_for_an_odd_feature(n, d_model, device=None):
     """An odd d_model has one cosine less than sines: cut one off before you put them in."""
     angles = _angles(n, d_model, device)
-    table = torch.zeros(n, d_model, device=device)
+    table = torch.zeros((n, d_model), device=device)
     table[:, 0::2] = angles.sin()
     table[:, 1::2] = angles.cos()
     return table
@@ -395,7 +397,7 @@ def uses_up_the_list(words, vocabulary):
     ids = []
     while words:
         ids.append(vocabulary[words.pop(0)])
-    return torch.tensor(ids, dtype=torch.long)
+    return torch.tensor(ids).long()
 
 
 @encode_words.slip(UNKNOWN)
@@ -415,16 +417,16 @@ mean_pool = Task(
         "Without lengths, average over the tokens, which are the middle dimension. With lengths, "
         "first compare their shape with the batch, then set the padding to 0, add up, divide by "
         "the lengths.",
-        "`padding_mask(lengths, n)` is [batch, n]; give it a last dimension [batch, n, 1] and it "
-        "lines up with x. After the sum over dim 1 there is [batch, d], and the lengths, as a "
-        "column [batch, 1], divide it.",
+        "`padding_mask` is [batch, n]; give it a last dimension [batch, n, 1] and it lines up "
+        "with x. After the sum over dim 1 there is [batch, d], and the lengths, as a column "
+        "[batch, 1], divide it.",
     ),
 )
 
 
 def _checked(x, lengths):
-    if x.ndim != 3:
-        raise ValueError(f"x must be [batch, n, d]: got {tuple(x.shape)}")
+    if not x.ndim == 3:
+        raise ValueError(f"{tuple(x.shape)} is not [batch, n, d]")
     if lengths is None:
         return torch.full((x.shape[0],), x.shape[1], device=x.device)
     if lengths.shape != x.shape[:1]:
@@ -455,7 +457,7 @@ def padding_counted(x, lengths=None):
 def lengths_not_used(x, lengths=None):
     """`lengths` changes nothing: the padding is averaged as if it were words."""
     _checked(x, lengths)
-    return x.mean(1)
+    return x.mean(dim=1)
 
 
 @mean_pool.slip(PADDING)
@@ -468,7 +470,7 @@ def padding_added_up(x, lengths=None):
 def padding_instead(x, lengths=None):
     """You averaged the padding and left the words out: the mask is turned round."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     padding = ~_real(x, _checked(x, lengths))
     return (x * padding[:, :, None]).sum(1) / padding.sum(1)[:, None].clamp_min(1)
 
@@ -490,7 +492,7 @@ def one_row_too_many_in_the_sum(x, lengths=None):
 def one_token_too_few(x, lengths=None):
     """The last word of each sequence is left out: lengths[b] rows are real."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     return _mean(x, (_checked(x, lengths) - 1).clamp_min(1))
 
 
@@ -571,7 +573,7 @@ def padding_subtracted(x, lengths=None):
 def over_the_features_with_lengths(x, lengths=None):
     """With lengths you average over the features, dim 2: the tokens are dim 1, as without."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).mean(2)
 
 
@@ -579,7 +581,7 @@ def over_the_features_with_lengths(x, lengths=None):
 def features_added_up_with_lengths(x, lengths=None):
     """With lengths you add up the features, dim 2: the tokens are dim 1, then divide."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).sum(2) / lengths[:, None]
 
 
@@ -587,7 +589,7 @@ def features_added_up_with_lengths(x, lengths=None):
 def batch_added_up_with_lengths(x, lengths=None):
     """With lengths you add up the sequences, dim 0: the tokens are dim 1."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).sum(0) / lengths.sum()
 
 
@@ -595,7 +597,7 @@ def batch_added_up_with_lengths(x, lengths=None):
 def largest_of_the_real_ones(x, lengths=None):
     """With lengths you take the largest value, max pooling: it is a mean there, too."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     return _kept(x, _checked(x, lengths), -torch.inf).amax(1)
 
 
@@ -603,7 +605,7 @@ def largest_of_the_real_ones(x, lengths=None):
 def largest_with_padding_at_zero(x, lengths=None):
     """This is the largest value, and the padding, set to 0, takes part: the mean is asked for."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).amax(1)
 
 
@@ -630,7 +632,7 @@ def token_dimension_kept_with_lengths(x, lengths=None):
 def token_dimension_kept_in_the_sum(x, lengths=None):
     """The sum kept its dim 1 (keepdim), and divided by [batch, 1] it grows: leave keepdim out."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).sum(1, keepdim=True) / lengths[:, None]
 
 
@@ -638,7 +640,7 @@ def token_dimension_kept_in_the_sum(x, lengths=None):
 def lengths_as_a_row(x, lengths=None):
     """`lengths` divides along the features: make it a column, lengths[:, None], for the batch."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).sum(1) / lengths
 
 
@@ -646,7 +648,7 @@ def lengths_as_a_row(x, lengths=None):
 def mask_without_features(x, lengths=None):
     """The mask [batch, n] lines up with [n, d]: give it a last dimension, [batch, n, 1]."""
     if lengths is None:
-        return x.mean(1)
+        return x.mean(dim=1)
     lengths = _checked(x, lengths)
     return (x * _real(x, lengths)).sum(1) / lengths[:, None]
 
@@ -827,7 +829,7 @@ class positions_after_the_attention(_Model):
         return self.embedding(ids)
 
     def attend(self, x, mask):
-        x = self.attention(x, mask=mask)
+        x = self.attention(x, None, mask)
         return x + self.waves(x).to(x.dtype) if self.positions else x
 
 
@@ -925,7 +927,7 @@ class padding_averaged(_Model):
     """The attention leaves the padding out, but the mean does not: hand `lengths` to mean_pool."""
 
     def pool(self, x, lengths):
-        return x.mean(1)
+        return x.mean(dim=1)
 
 
 @NextWordModel.slip(PADDING)
@@ -1334,8 +1336,8 @@ train = Task(
         "Make the optimiser once, before the loop, over all parameters. In the loop: ask the model "
         "with ids and lengths, take the cross-entropy of the raw logits, keep it as a float, "
         "clear the old gradients, go backward, step.",
-        "`F.cross_entropy(logits, targets)` takes [batch, vocab_size] and [batch] and averages "
-        "over the batch. `.item()` makes a float of its []; the list has `steps` of them.",
+        "`F.cross_entropy` takes logits [batch, vocab_size] and targets [batch] and averages over "
+        "the batch. `.item()` makes a float of its []; the list has `steps` of them.",
     ),
 )
 
@@ -1366,7 +1368,7 @@ def _train(model, ids, targets, steps, lr, lengths, measure=F.cross_entropy, wei
     losses = []
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths, measure)
-        losses.append(loss.item())
+        losses.append(loss.detach().item())
         downhill.step(loss)
     return losses
 
@@ -1464,7 +1466,7 @@ def stops_when_good(model, ids, targets, steps=200, lr=0.05, lengths=None):
     losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths)
-        losses.append(loss.item())
+        losses.append(loss.detach().item())
         if losses[-1] < 1e-2:
             break
         downhill.step(loss)
@@ -1560,11 +1562,11 @@ def last_word_as_target(model, ids, targets, steps=200, lr=0.05, lengths=None):
 def one_sequence_at_a_time(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Each step sees one sequence only: the whole batch belongs into every step."""
     losses, downhill = [], _Downhill(model.parameters(), lr)
-    for step in range(steps):
+    for step in range(0, steps):
         _loss(model, ids, targets, lengths)
         one = slice(step % len(ids), step % len(ids) + 1)
         loss = _loss(model, ids[one], targets[one], None if lengths is None else lengths[one])
-        losses.append(loss.item())
+        losses.append(loss.detach().item())
         downhill.step(loss)
     return losses
 
@@ -1586,7 +1588,7 @@ def model_does_not_move(model, ids, targets, steps=200, lr=0.05, lengths=None):
     losses = []
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths)
-        losses.append(loss.item())
+        losses.append(loss.detach().item())
         torch.autograd.grad(loss, list(model.parameters()))
     return losses
 
@@ -1612,7 +1614,7 @@ def weights_replaced(model, ids, targets, steps=200, lr=0.05, lengths=None):
     losses = []
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths)
-        losses.append(loss.item())
+        losses.append(loss.detach().item())
         names, weights = zip(*model.named_parameters(), strict=True)
         for name, weight, slope in zip(
             names, weights, torch.autograd.grad(loss, weights), strict=True
@@ -1670,7 +1672,7 @@ def gradients_pile_up(model, ids, targets, steps=200, lr=0.05, lengths=None):
     losses = []
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths)
-        losses.append(loss.item())
+        losses.append(loss.detach().item())
         loss.backward()
         with torch.no_grad():
             for weight in model.parameters():
@@ -1947,3 +1949,226 @@ def sentence_goes_on(model, words, vocabulary):
     word = _best(model, words, vocabulary)
     words.append(word)
     return word
+
+
+# What `grader show` draws
+
+IDS = {"not": 0, "do": 1, "like": 2, "hate": 3}
+TABLE = {"not like": "hate", "do like": "like", "not hate": "like", "do hate": "hate"}
+IN_004 = ("not like", "do like")
+STEPS, ROUNDS, HEADS = 200, 3, 4
+
+
+@draws(positional_encoding)
+def draw_positional_encoding(sketch):
+    """A row of waves for each position: fast ones on the left, slow ones on the right."""
+    rows = sketch.words or [f"position {i}" for i in range(10)]
+    sketch.row()
+    waves = sketch.call("positional_encoding", len(rows), 8)
+    sketch.draw("encoding", waves, rows, ["sin", "cos"] * 4)
+
+
+@draws(encode_words)
+def draw_encode_words(sketch):
+    """Words as the embedding knows them: one id for each."""
+    said = [sketch.words] if sketch.words else [phrase.split() for phrase in TABLE]
+    known = {w: i for i, w in enumerate(dict.fromkeys(sketch.words))} if sketch.words else IDS
+    sketch.row(f"The vocabulary: {', '.join(f'{word} {i}' for word, i in known.items())}.")
+    for words in said:
+        ids = sketch.call("encode_words", list(words), dict(known))
+        sketch.draw(" ".join(words), ids, ["id"], words, scale="plain")
+
+
+@draws(mean_pool)
+def draw_mean_pool(sketch):
+    """Many vectors become one: the mean of the real tokens."""
+    x = torch.tensor([[[1.0, -2.0], [3.0, 0.0]], [[1.0, 1.0], [9.0, 9.0]]])
+    pooled = sketch.call("mean_pool", x, torch.tensor([2, 1]))
+    for place, words in enumerate((["not", "like"], ["do", "(pad)"])):
+        title = "The chapter's numbers." if place == 0 else "One real token, the other is padding."
+        sketch.row(title)
+        sketch.draw("tokens", x[place], words, range(2), made="H", digits=2)
+        sketch.draw("mean", pooled.at(place), ["Z1"], range(2), join="->", digits=2)
+
+
+def _lesson():
+    ids = torch.tensor([[IDS[word] for word in phrase.split()] for phrase in TABLE])
+    return ids, torch.tensor([IDS[word] for word in TABLE.values()])
+
+
+def _right(model, ids, targets):
+    with torch.no_grad():
+        return int((model(ids).argmax(-1) == targets).sum())
+
+
+def _model(sketch, seed):
+    """Make a model: the answer's, or the kit's where there is none yet."""
+
+    def build(make):
+        torch.manual_seed(seed)
+        model = make(len(IDS), 16, n_heads=HEADS)
+        model(_lesson()[0])
+        # what the picture looks into has to be there
+        attention = model.attention
+        parts = [attention.w_q, attention.w_k, attention.w_v, attention.w_o, model.head]
+        assert all(isinstance(part.weight, nn.Parameter) for part in [model.embedding, *parts])
+        return model
+
+    done = sketch.attempt("NextWordModel", build)
+    if done.missing:
+        sketch.say(f"The model is the kit's: {done.missing}.")
+        return build(sketch.reference("NextWordModel"))
+    return done.result
+
+
+def _taught(sketch, model):
+    """Train a model round by round; return the losses, and why it was not trained if it was not."""
+    ids, targets = _lesson()
+    losses, said = [], set()
+    for _ in range(ROUNDS):
+        done = sketch.attempt("train", lambda train: train(model, ids, targets, steps=STEPS))
+        missing, round_losses = done.missing, done.result
+        if not missing and not _floats(round_losses):
+            missing = f"your train gave back {type(done.result).__name__}, not {STEPS} losses"
+        if missing and sketch.comes_before("train"):
+            round_losses = sketch.reference("train")(model, ids, targets, steps=STEPS)
+            said.add(f"Trained by the kit: {missing}.")
+        elif missing:
+            return losses, missing
+        losses += [float(loss) for loss in round_losses]
+        if _right(model, ids, targets) == len(ids):
+            break
+    for text in said:
+        sketch.say(text)
+    return losses, ""
+
+
+def _floats(losses):
+    return isinstance(losses, list) and len(losses) == STEPS
+
+
+def _learn(sketch):
+    """Make a model and train it, and once more from another start if it was an unlucky one.
+
+    Gives the model, and what it was before.
+    """
+    for seed in range(2):
+        model = _model(sketch, seed)
+        before = copy.deepcopy(model)
+        losses, missing = _taught(sketch, model)
+        if missing:
+            sketch.differs("train")
+            sketch.row(f"Not trained: {missing}. What the model says is chance.")
+            return model, before
+        if _right(model, *_lesson()) == len(TABLE):
+            break
+    model.eval()
+    last = len(losses) - 1
+    shown = [*(step for step in (0, 5, 10, 20, 50, 100) if step < last), last]
+    right = _right(model, *_lesson())
+    if right < len(TABLE):
+        sketch.differs("train")
+    sketch.row(
+        f"Trained for {len(losses)} steps, on {len(TABLE)} pairs: {right} of them are right."
+    )
+    sketch.draw("loss", torch.tensor([losses[i] for i in shown]), ["before step"], shown)
+    return model, before
+
+
+def _phrases(sketch):
+    if not sketch.words:
+        return list(TABLE)
+    strange = [word for word in sketch.words if word not in IDS]
+    if not strange:
+        return [" ".join(sketch.words)]
+    sketch.say(f"The model knows only {', '.join(IDS)}, and not {', '.join(strange)}.")
+    return list(TABLE)
+
+
+def _asked(sketch, model, phrases):
+    """Ask a model for its logits, [phrases, words]."""
+
+    def ask(model, phrase):
+        ids = torch.tensor([[IDS[word] for word in phrase.split()]])
+        with torch.no_grad():
+            return model(ids)[0]
+
+    right = sketch.reference("NextWordModel")(len(IDS), 16, n_heads=HEADS)
+    right.load_state_dict(model.state_dict(), strict=False)
+    want = torch.stack([ask(right, phrase) for phrase in phrases])
+    return sketch.use(
+        "NextWordModel", lambda _, __: sketch.stack([ask(model, p) for p in phrases]), want=want
+    )
+
+
+def _prediction(sketch, model, phrase, logits):
+    """Say what follows a phrase, beneath its maps."""
+    done = sketch.attempt("predict", lambda ask: ask(model, phrase.split(), dict(IDS)))
+    largest = list(IDS)[int(logits.argmax())]
+    word, by = done.result, "your predict"
+    if done.missing:
+        word, by = largest, f"the largest logit; {done.missing}"
+    elif word != largest:
+        sketch.differs("predict")
+        by += f"; the largest logit is that of {largest}"
+    right = TABLE.get(phrase)
+    if right is not None:
+        by += f"; {'document 004' if phrase in IN_004 else 'the table'} says {right}"
+    differs = "" if right in (None, word) else "   <- differs"
+    sketch.note(f"prediction: {word}   ({by}){differs}")
+
+
+def _heads(sketch, model, phrase):
+    """One map for each head, the tokens above, the values beneath."""
+    words = phrase.split()
+    layer = model.attention
+    x = model.embedding(torch.tensor([IDS[word] for word in words])).detach()
+    want = right_maps(sketch.reference("ex06_heads.multi_head"), layer, x, HEADS)
+
+    def read(_, __):
+        maps = head_maps(layer, x, HEADS)
+        return want if maps is None else maps
+
+    # the kit's own model has layers there, and nothing that can be called
+    can_be_read = type(layer) is not nn.Module
+    maps = sketch.use("NextWordModel", read, want=want) if can_be_read else sketch.kits(want)
+    values = layer.w_v(x).detach().unflatten(-1, (HEADS, -1))  # [n, n_heads, d_head]
+    for head in range(HEADS):
+        sketch.draw(f"head {head}", maps.at(head), words, words, scale="weights", digits=2)
+        sketch.draw("values", values[:, head].T, range(values.shape[-1]), "", digits=1, under=True)
+
+
+def _draw_model(sketch):
+    model, _ = _learn(sketch)
+    phrases = _phrases(sketch)
+    logits = _asked(sketch, model, phrases)
+    for place, phrase in enumerate(phrases):
+        sketch.row(f'"{phrase}"')
+        _heads(sketch, model, phrase)
+        _prediction(sketch, model, phrase, logits.want[place])
+    sketch.row("The largest logit names the word.")
+    sketch.draw("logits", logits, phrases, list(IDS))
+
+
+@draws(NextWordModel)
+def draw_next_word_model(sketch):
+    """Your model at work: for each phrase the words above, the weights of each head, the values."""
+    _draw_model(sketch)
+
+
+@draws(train)
+def draw_train(sketch):
+    """What training does: the loss falls, and the right words get the largest logits."""
+    model, before = _learn(sketch)
+    phrases = _phrases(sketch)
+    for title, one in (("before", before), ("after", model)):
+        logits = _asked(sketch, one, phrases)
+        if title == "before":
+            sketch.row("The logits; the largest names the word.")
+        sketch.draw(title, logits, phrases, list(IDS), join="->" if title == "after" else "")
+
+
+@draws(predict)
+def draw_predict(sketch):
+    """From words to a word: what each head looks at, the logits, and the largest of them."""
+    _draw_model(sketch)
