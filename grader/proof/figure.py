@@ -19,6 +19,11 @@ class Figure:
         if not holds:
             self.missing.append(otherwise)
 
+    def add(self, other: Figure) -> None:
+        """Add another figure of the same title."""
+        self.total += other.total
+        self.missing += other.missing
+
     @property
     def proved(self) -> bool:
         """Whether there was something to prove, and all of it holds."""

@@ -11,13 +11,15 @@ import torch
 
 from grader.chapters import Catalogue, Exercise, World, catalogue, places
 from grader.judging.judge import Judge
-from grader.judging.outcome import Outcome
+from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting, run
 from grader.proof.agreement import agreement, examples
+from grader.proof.devices.agree import dry_runs_agree
+from grader.proof.devices.caught import mistakes_caught, right_programs_let_through
 from grader.proof.figure import Figure
-from grader.proof.spoils import SPOILS, Spoil
-from grader.suite.draw import Draw
-from grader.suite.laws import floating
+from grader.proof.judged import TITLE, folder_when_judged, same_when_judged
+from grader.proof.spoils import spoils_for
+from grader.proof.stubs import stubs_put_back
 
 
 def prove(seed: int = 0, device: str = "cpu") -> int:
@@ -37,10 +39,20 @@ def prove(seed: int = 0, device: str = "cpu") -> int:
 def _figures(known: Catalogue, setting: Setting) -> Iterator[Figure]:
     yield agreement(known)
     yield examples(known)
+    yield stubs_put_back(known)
     yield stubs_not_started(known, setting)
     yield solutions_pass(known, setting)
-    yield variants_accepted(known, setting)
-    yield from _all_exercises(known, setting)
+    accepted, judged = variants_accepted(known, setting)
+    yield accepted
+    dry = Setting("cpu", setting.seed)
+    yield mistakes_caught(known, dry)
+    yield right_programs_let_through(known, dry)
+    if setting.device != "cpu":
+        yield dry_runs_agree(known, dry, setting)
+    *figures, last = _all_exercises(known, setting)
+    yield from figures
+    last.add(judged)
+    yield last
 
 
 def stubs_not_started(known: Catalogue, setting: Setting) -> Figure:
@@ -68,9 +80,9 @@ def solutions_pass(known: Catalogue, setting: Setting) -> Figure:
     return figure
 
 
-def variants_accepted(known: Catalogue, setting: Setting) -> Figure:
+def variants_accepted(known: Catalogue, setting: Setting) -> list[Figure]:
     """Right but different answers, whole, pass everything."""
-    figure = Figure("variants accepted")
+    figure, judged = Figure("variants accepted"), Figure(TITLE)
     for folder in sorted(places.VARIANTS.glob("[a-z]*")):
         world = World(folder, known.names())
         judge = Judge(known, world, setting)
@@ -78,21 +90,19 @@ def variants_accepted(known: Catalogue, setting: Setting) -> Figure:
         outcomes = [(c, judge.judge(c)) for e in written for c in e.checks]
         failed = [f"{c.stem} {c.name}\n{o.message}" for c, o in outcomes if not o.passed]
         figure.count(bool(outcomes) and not failed, "\n".join([f"{folder.name}:", *failed]))
-    return figure
+        judged.add(folder_when_judged(known, folder, outcomes, setting.seed))
+    return [figure, judged]
 
 
 def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:
     """Every slip costs its exercise; the first message names it, and none names another."""
     known, world = catalogue(), World(places.SOLUTIONS, catalogue().names())
-    rejected, named = Figure("slips rejected"), Figure("slips named")
-    remembered: dict[tuple[str, str, str], Outcome] = {}
+    rejected, named, judged = Figure("slips rejected"), Figure("slips named"), Figure(TITLE)
+    remembered = SlipMemory()
     names = {slip.name for slip in exercise.task.slips}
     for slip in exercise.task.slips:
-        judge = _judge_of(known, world, setting, exercise, slip.wrong)
-        judge.recogniser.memory = remembered
+        judge = _judge_of(known, world, setting, exercise, slip.wrong, remembered)
         outcomes = [judge.judge(check) for check in exercise.checks]
-        for key in [key for key in remembered if not key[2]]:
-            del remembered[key]
         failed = [outcome for outcome in outcomes if not outcome.passed]
         full = f"{exercise.full} {slip.name}"
         rejected.count(bool(failed), f"{full} passes")
@@ -102,22 +112,28 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
             first == slip.name and not others,
             f"{full} is named {first}, elsewhere {sorted(map(str, others)) or 'no other'}",
         )
-    return [rejected, named]
+        judged.add(
+            same_when_judged(known, exercise, "slip", slip.name, outcomes, setting.seed, remembered)
+        )
+    return [rejected, named, judged]
 
 
 def spoils_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:
     """A right function, spoiled in every way that is common to all, is rejected and named."""
     known, world = catalogue(), World(places.SOLUTIONS, catalogue().names())
     rejected, named = Figure("spoiled answers rejected"), Figure("spoiled answers named")
-    for spoil in _spoils_for(exercise):
+    judged = Figure(TITLE)
+    for spoil in spoils_for(exercise, setting.device):
         right = getattr(world.load(exercise.stem), exercise.name)
         judge = _judge_of(known, world, setting, exercise, spoil.spoil(right))
-        failed = [o for o in map(judge.judge, exercise.checks) if not o.passed]
+        outcomes = list(map(judge.judge, exercise.checks))
+        failed = [outcome for outcome in outcomes if not outcome.passed]
         full = f"{exercise.full} {spoil.slip}"
         rejected.count(bool(failed), f"{full} passes")
         said = sorted({str(outcome.slip) for outcome in failed})
         named.count(spoil.slip in said, f"{full} is named {', '.join(said)}")
-    return [rejected, named]
+        judged.add(same_when_judged(known, exercise, "spoil", spoil.slip, outcomes, setting.seed))
+    return [rejected, named, judged]
 
 
 def of_exercise(full: str, setting: Setting) -> list[Figure]:
@@ -139,20 +155,8 @@ def _all_exercises(known: Catalogue, setting: Setting) -> list[Figure]:
         jobs = [pool.submit(of_exercise, exercise.full, setting) for exercise in order]
         for job in jobs:
             for figure in job.result():
-                total = totals.setdefault(figure.title, Figure(figure.title))
-                total.total += figure.total
-                total.missing += figure.missing
-    return list(totals.values())
-
-
-def _spoils_for(exercise: Exercise) -> list[Spoil]:
-    """Spoil only where a law of gradients tells what inputs there are, and where it is wrong."""
-    cases = [c.params["case"] for c in exercise.checks if c.name.startswith("gradients[")]
-    given = [v for case in cases for v in case.inputs(Draw()) if floating(v)]
-    several = any(sum(map(floating, case.inputs(Draw()))) > 1 for case in cases)
-    scattered = any(value.dim() > 1 for value in given)
-    needs = {"gradient_cut_for_one_input": several, "view_of_scattered_memory": scattered}
-    return [spoil for spoil in SPOILS if cases and needs.get(spoil.slip, True)]
+                totals.setdefault(figure.title, Figure(figure.title)).add(figure)
+    return sorted(totals.values(), key=lambda figure: figure.title == TITLE)
 
 
 def _judge_of(
@@ -161,5 +165,7 @@ def _judge_of(
     setting: Setting,
     exercise: Exercise,
     wrong: Callable[..., object],
+    memory: SlipMemory | None = None,
 ) -> Judge:
-    return Judge(known, world, setting, replaced={exercise.name: wrong})
+    replaced = {exercise.name: wrong}
+    return Judge(known, world, setting, replaced, memory=memory or SlipMemory())

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.chapters import Exercise
+from grader.suite.draw import Draw
 from grader.suite.laws import floating
 
 Answer = Callable[..., Any]
@@ -58,6 +60,14 @@ def _cut_second_input(right: Answer) -> Answer:
     return wrong
 
 
+def _zeros(like: Tensor, device: str | None) -> Tensor:
+    return torch.zeros(like.shape, dtype=like.dtype, device=device)
+
+
+def _best() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 SPOILS = (
     Spoil("returns_nothing", _output(lambda _: None)),
     Spoil("returns_numpy", _output(lambda out: out.detach().float().numpy())),
@@ -73,9 +83,27 @@ SPOILS = (
     Spoil("numpy_of_a_gradient", _inputs_first(lambda value: value[:0].float().numpy())),
     Spoil("mixed_dtypes", _inputs_first(lambda value: value.reshape(-1)[:1].dot(torch.ones(1)))),
     Spoil("sizes_do_not_fit", _inputs_first(lambda value: value + torch.ones(13, 17, 19, 23))),
+    Spoil("constant_made_on_the_cpu", _inputs_first(lambda value: value + _zeros(value, None))),
+    Spoil("moved_to_the_cpu", _output(lambda out: out.cpu())),
+    Spoil("hard_coded_cuda", _inputs_first(lambda value: value + _zeros(value, _best()))),
     Spoil("unknown_name", _inputs_first(lambda _: nonsense)),  # type: ignore[name-defined]
     Spoil("endless_recursion", lambda _: _recursion),
 )
+
+
+def spoils_for(exercise: Exercise, device: str = "cpu") -> list[Spoil]:
+    """Spoil only where a law of gradients tells what inputs there are, and where it is wrong."""
+    cases = [c.params["case"] for c in exercise.checks if c.name.startswith("gradients[")]
+    given = [v for case in cases for v in case.inputs(Draw()) if floating(v)]
+    several = any(sum(map(floating, case.inputs(Draw()))) > 1 for case in cases)
+    scattered = any(value.dim() > 1 for value in given)
+    needs = {
+        "gradient_cut_for_one_input": several,
+        "view_of_scattered_memory": scattered,
+        # right on the one GPU that the checks run on
+        "hard_coded_cuda": device == "cpu",
+    }
+    return [spoil for spoil in SPOILS if cases and needs.get(spoil.slip, True)]
 
 
 def _recursion(*args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,59 @@
+"""Programs that are right or wrong on a GPU, as answers: each is put at the end of a solution."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.chapters import places
+
+DATA = Path(__file__).parent / "data"
+KINDS = ("mistakes", "right", "held_out_mistakes", "held_out_right")
+CELL = re.compile(r"^# %% (?:(?P<stem>ex\d\d_\w+)\.)?(?P<name>\w+): (?P<what>.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One way to write an exercise.
+
+    Attributes:
+        full: the exercise.
+        what: what is odd or wrong about it.
+        source: the code.
+    """
+
+    full: str
+    what: str
+    source: str
+
+    @property
+    def stem(self) -> str:
+        """The chapter."""
+        return self.full.split(".")[0]
+
+    def __str__(self) -> str:
+        return f"{self.full}: {self.what}"
+
+    def folder(self, into: Path) -> Path:
+        """Write the solutions into a folder, with this program in its place."""
+        into.mkdir(parents=True)
+        for path in places.SOLUTIONS.glob("ex*.py"):
+            text = path.read_text()
+            if path.stem == self.stem:
+                text = f"{text}\n\n{self.source}\n"
+            (into / path.name).write_text(text)
+        return into
+
+
+def programs(kind: str) -> Iterator[Program]:
+    """Read the programs of one of KINDS."""
+    for path in sorted(DATA.glob(f"{kind}*.txt")):
+        text = path.read_text()
+        found = list(CELL.finditer(text))
+        for at, match in enumerate(found):
+            end = found[at + 1].start() if at + 1 < len(found) else len(text)
+            stem = match["stem"] or path.stem.removeprefix(f"{kind}_")
+            source = text[match.end() : end].strip()
+            yield Program(f"{stem}.{match['name']}", match["what"], source)

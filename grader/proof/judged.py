@@ -1,0 +1,69 @@
+"""The same outcome and the same message, in this process and judged from another one."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.answers.forked import Starter
+from grader.answers.starting import starter_for
+from grader.chapters import Catalogue, Exercise, places
+from grader.judging.hearing import Hearing
+from grader.judging.outcome import Outcome
+from grader.judging.recognise import SlipMemory
+from grader.proof.figure import Figure
+from grader.suite.check import Check
+
+TITLE = "outcomes that are the same in the judge's eyes"
+
+
+@functools.cache
+def starter() -> Starter:
+    """Return what starts workers in this process; they run the kit's own code, without walls."""
+    return starter_for()
+
+
+def same_when_judged(
+    known: Catalogue,
+    exercise: Exercise,
+    how: str,
+    name: str,
+    outcomes: Sequence[Outcome],
+    seed: int,
+    memory: SlipMemory | None = None,
+) -> Figure:
+    """Hold the outcomes of a wrong function in this process against those from another one."""
+    figure = Figure(TITLE)
+    stand_ins = {exercise.full: ("grader.proof.stand_ins", how, exercise.full, name)}
+    hearing = Hearing(
+        known, starter(), places.SOLUTIONS, "cpu", seed, stand_ins=stand_ins,
+        memory=memory or SlipMemory(),
+    )  # fmt: skip
+    with contextlib.closing(hearing):
+        for check, here in zip(exercise.checks, outcomes, strict=True):
+            _compare(figure, f"{exercise.full} {name}", check, here, hearing.outcome(check))
+    return figure
+
+
+def folder_when_judged(
+    known: Catalogue, folder: Path, outcomes: Sequence[tuple[Check, Outcome]], seed: int
+) -> Figure:
+    """Hold the outcomes of a folder of answers in this process against those from another one."""
+    figure = Figure(TITLE)
+    hearing = Hearing(known, starter(), folder, "cpu", seed)
+    with contextlib.closing(hearing):
+        for check, here in outcomes:
+            _compare(figure, folder.name, check, here, hearing.outcome(check))
+    return figure
+
+
+def _compare(figure: Figure, who: str, check: Check, here: Outcome, there: Outcome) -> None:
+    same = (here.verdict, here.slip, here.message) == (there.verdict, there.slip, there.message)
+    lines = [f"{who}, {check.stem} {check.name}: {here.verdict} and {there.verdict}"]
+    if not same:
+        told = difflib.unified_diff(here.message.split("\n"), there.message.split("\n"), n=0)
+        lines += list(told)[2:12]
+    figure.count(same, "\n    ".join(lines))
