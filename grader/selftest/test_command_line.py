@@ -61,8 +61,8 @@ def test_empty_folder_and_broken_archives(tmp_path, graded):
     (tmp_path / "all" / "broken.tar.gz").write_bytes(b"\x1f\x8b nor a tar")
     report = graded(tmp_path / "all", status=1)
     problems = {found["id"]: found["problem"] for found in report["submissions"]}
-    assert "cannot be read" in problems["broken"]
-    assert "cannot be read" in problems["broken-2"]
+    assert "cannot be read" in problems["broken.zip"]
+    assert "cannot be read" in problems["broken.tar.gz"]
     assert "no ex*.py" in problems["empty"]
     empty = graded(tmp_path / "all" / "empty", status=1)
     assert empty["submissions"][0]["status"] == "ungradable"
@@ -92,7 +92,7 @@ def test_every_shape_of_submission(tmp_path, graded):
 def test_report_has_the_contracts_fields(graded):
     report = graded(places.EXERCISES, places.SOLUTIONS, "--device", "cpu")
     assert report["schema"] == 1
-    assert set(report["kit"]) == {"version", "torch", "seed", "devices"}
+    assert set(report["kit"]) == {"version", "torch", "seed", "devices", "isolation"}
     assert report["kit"]["devices"] == {"cpu": "run", "cuda": "not asked"}
     stubs, solved = report["submissions"]
     assert set(solved) == {"id", "status", "problem", "max", "score", "exercises"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import sys
 
 import pytest
 
-no_fork = not hasattr(os, "fork")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs the sandbox")
 EX02 = "ex02_scaling"
 HANGS = "\n\ndef scale_scores(scores, d_k):\n    while True:\n        pass\n"
 SWALLOWS = """
@@ -52,7 +52,7 @@ def outcomes(report, name):
         (CRASHES, "crashed", "SIGSEGV"),
         (NEEDS_INPUT, "error", "EOFError"),
         (SHOUTS, "error", "RuntimeError: ?[31mAAAA"),
-        pytest.param(FORKS, "passed", "", marks=pytest.mark.skipif(no_fork, reason="no fork")),
+        pytest.param(FORKS, "error", "PermissionError", marks=on_linux),
     ],
     ids=["hangs", "sys.exit", "os._exit", "segfault", "input", "shouts", "forks"],
 )

@@ -1,0 +1,165 @@
+"""Hints: the answer's own slip first, then three steps, and never the line itself."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+
+import pytest
+
+from grader import places
+from grader.chapters import catalogue
+from grader.chapters import places as chapters_places
+from grader.cli import main
+from grader.hints.ladder import FILE, Ladder, Place
+
+EVERY = [(e.full, e.task.hints) for e in catalogue().exercises()]
+ANSWERS = [chapters_places.SOLUTIONS, *sorted(chapters_places.VARIANTS.glob("[a-z]*"))]
+
+
+@pytest.fixture
+def hint(tmp_path, capsys):
+    """Ask for a hint about a copy of a folder, with a memory of one's own."""
+
+    def ask(folder, *name, status=0):
+        mine = tmp_path / "project" / folder.name
+        if folder.is_dir():
+            shutil.rmtree(mine, ignore_errors=True)
+            shutil.copytree(folder, mine)
+            folder = mine
+        assert main(["--answers", str(folder), "hint", *name]) == status
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.out + printed.err
+        return " ".join((printed.out or printed.err).split())
+
+    return ask
+
+
+@pytest.mark.parametrize(("full", "hints"), EVERY, ids=[full for full, _ in EVERY])
+def test_no_hint_gives_the_line_away(full, hints):
+    stem, name = full.split(".")
+    lines = set()
+    for folder in ANSWERS:
+        path = folder / f"{stem}.py"
+        if path.is_file():
+            lines |= set(_lines(path.read_text(encoding="utf-8"), name))
+    assert lines
+    for told in hints:
+        flat = re.sub(r"[\s`]", "", told)
+        assert not [line for line in lines if line in flat]
+
+
+def _lines(text, name):
+    """List what a function assigns and returns, without spaces, where it takes some thought."""
+    function = next(n for n in ast.parse(text).body if getattr(n, "name", None) == name)
+    for node in ast.walk(function):
+        value = getattr(node, "value", None) if isinstance(node, ast.stmt) else None
+        if value is not None and any(isinstance(n, ast.Call | ast.BinOp) for n in ast.walk(value)):
+            line = re.sub(r"\s", "", ast.unparse(value))
+            if len(line) > 9:
+                yield line
+
+
+@pytest.mark.parametrize(("full", "hints"), EVERY, ids=[full for full, _ in EVERY])
+def test_three_hints_that_lead_from_the_fact_to_the_operation(full, hints):
+    assert len(set(hints)) == 3
+    assert all(len(told.split()) >= 10 for told in hints), "a hint that says next to nothing"
+    assert re.search(r"\[[^\]]*\]|`", hints[2]), "no shape, and no operation"
+
+
+def test_three_steps_then_all_of_them(hint):
+    said = [hint(places.EXERCISES, "causal_mask") for _ in range(4)]
+    for step in (1, 2, 3):
+        assert f"hint {step} of 3:" in said[step - 1]
+        assert f"hint {step} of 3:" in said[3]
+        assert f"hint {step % 3 + 1} of 3:" not in said[step - 1]
+
+
+def test_progress_is_remembered_for_each_function(hint, tmp_path):
+    hint(places.EXERCISES, "causal_mask")
+    hint(places.EXERCISES, "softmax")
+    assert "hint 2 of 3" in hint(places.EXERCISES, "ex03_masking.causal_mask")
+    kept = json.loads((tmp_path / "project" / FILE).read_text())
+    assert kept["ex03_masking.causal_mask"]["step"] == 2
+    assert kept["ex04_softmax.softmax"]["step"] == 1
+
+
+@pytest.mark.parametrize("rubbish", ["", "{", "[1]", '{"ex03_masking.causal_mask": {"step": "x"}}'])
+def test_a_spoiled_memory_is_no_trouble(tmp_path, rubbish):
+    (tmp_path / ".kit").mkdir()
+    (tmp_path / FILE).write_text(rubbish)
+    ladder = Ladder(tmp_path)
+    assert ladder.place("ex03_masking.causal_mask") == Place()
+    ladder.remember("ex03_masking.causal_mask", Place(1, ["looks_ahead"]))
+    assert ladder.place("ex03_masking.causal_mask") == Place(1, ["looks_ahead"])
+
+
+def test_a_memory_of_before_slips_were_remembered(tmp_path):
+    (tmp_path / ".kit").mkdir()
+    (tmp_path / FILE).write_text('{"ex04_softmax.softmax": 2}')
+    assert Ladder(tmp_path).place("ex04_softmax.softmax") == Place(2)
+
+
+def test_the_next_unsolved_function(hint, submission):
+    assert "ex01_scores.dot_product, difficulty" in hint(places.EXERCISES)
+    stub = (places.EXERCISES / "ex02_scaling.py").read_text(encoding="utf-8")
+    folder = submission("anna", ex02_scaling=stub)
+    assert "ex02_scaling.scale_scores, difficulty" in hint(folder)
+    assert "ex02_scaling.scale_scores, difficulty" in hint(folder, "ex02_scaling")
+
+
+def test_what_is_solved_needs_none(hint):
+    assert hint(places.SOLUTIONS, "softmax") == "ex04_softmax.softmax is solved: it needs no hint."
+    assert "ex03_masking is solved" in hint(places.SOLUTIONS, "ex03_masking")
+    assert "every chapter is solved" in hint(places.SOLUTIONS)
+
+
+def test_the_slip_of_the_answer_comes_first(hint, submission, solution):
+    text = solution("ex03_masking")
+    wrong = text.replace("position <= position[:, None]", "position >= position[:, None]")
+    assert wrong != text
+    folder = submission("anna", ex03_masking=wrong)
+    first = hint(folder, "causal_mask")
+    assert "Your answer now: Your queries look ahead instead of back" in first
+    assert "hint 1 of 3:" not in first
+    assert "ask again for hint 1 of 3" in first
+    assert "hint 1 of 3:" in hint(folder, "causal_mask")
+    other = text.replace("position <= position[:, None]", "position < position[:, None]")
+    folder = submission("berta", ex03_masking=other)
+    assert "The diagonal is closed" in hint(folder, "causal_mask")
+    assert "hint 2 of 3:" in hint(folder, "causal_mask")
+
+
+def test_what_waits_leads_to_what_it_waits_for(hint, submission, solution):
+    wrong = solution("ex01_scores").replace("return query @ key.mT", "return query @ key.mT * 2")
+    folder = submission("anna", ex01_scores=wrong)
+    said = hint(folder, "attention_weights")
+    assert "It waits for ex01_scores.dot_product_scores" in said
+    assert "python -m grader hint dot_product_scores" in said
+    assert "ex01_scores.dot_product_scores, difficulty" in hint(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def softmax(", "ex04_softmax.py, line 1 is not Python yet"),
+        ("x = 1\n", "To put the stub back: python -m grader reset softmax"),
+        ("1 / 0\n", "ZeroDivisionError"),
+    ],
+)
+def test_a_file_that_has_to_be_mended_first(hint, submission, text, says):
+    assert says in hint(submission("anna", ex04_softmax=text), "softmax")
+
+
+def test_a_loop_that_never_ends(hint, submission, solution, monkeypatch):
+    monkeypatch.setattr("grader.trial.children.SECONDS", 1.0)
+    loop = "\n\ndef softmax(scores, dim=-1):\n    while True:\n        pass\n"
+    folder = submission("anna", ex04_softmax=solution("ex04_softmax") + loop)
+    assert "hint 1 of 3" in hint(folder, "softmax")
+
+
+def test_bad_names(hint, tmp_path):
+    assert "did you mean `softmax`" in hint(places.EXERCISES, "softmx", status=2)
+    assert "there is no folder" in hint(tmp_path / "nowhere", "softmax", status=2)
