@@ -57,6 +57,10 @@ class End:
         """Return until when a reply must have come, on the monotonic clock."""
         return None
 
+    def clock(self) -> int | None:
+        """Return how long the other side may take, in milliseconds, if that is limited."""
+        return None
+
     def ask(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
         """Ask, and return the reply; an error of the other side is raised here."""
         reply = self.exchange(kind, say, parcel)
@@ -68,7 +72,8 @@ class End:
         """Ask, and return the reply, also one that tells of an error."""
         self.asked += 1
         number = self.asked
-        send(self.channel, {"ask": kind, "n": number, **say}, parcel, self.deadline())
+        question = {"ask": kind, "n": number, **say}
+        send(self.channel, question, parcel, self.deadline(), self.clock())
         while True:
             message = self.next()
             if message.header.get("reply") == number:

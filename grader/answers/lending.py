@@ -37,6 +37,7 @@ class Lending:
         """Take back what was lent for one check, but for stand-ins that are in place."""
         kept = list(keep.values())
         self._lent = {n: one for n, one in self._lent.items() if any(one is k for k in kept)}
+        self._next = max(self._lent, default=1)
         self._copies.clear()
         self._calls = self._made = 0
 

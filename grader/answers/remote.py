@@ -25,6 +25,7 @@ from grader.answers.mirror import Mirror, Twin, mirrored
 from grader.answers.pretended import ELSEWHERE, Crossing, heard
 from grader.answers.process import Process
 from grader.answers.source import ready_made
+from grader.answers.talk import ByHeart, Glance, Message, Talk
 from grader.answers.trouble import BrokenFile, Hangs, HangsError, Lost, Missing, printable
 from grader.answers.wire import DTYPES, NAMES, Channel, Opened, Parcel, TooLarge, WireError
 
@@ -59,7 +60,7 @@ class RemoteWorld(End):
         self.left = Left(gradients_on=True, dtype=torch.float32)
         self.loading: str | None = None
         self.warnings: list[str] = []
-        self._read: dict[tuple[str, str, str], list[str]] = {}
+        self._read: dict[Glance, list[str]] = {}
         super().__init__(_NOWHERE, trusted=False)
         self._replaced: dict[str, Any] = {}
         self._fresh()
@@ -79,6 +80,7 @@ class RemoteWorld(End):
     def begin(self, seed: int) -> None:
         """Begin a check, with the other side's generators at `seed` and a full clock."""
         self._beginning: int | None = seed
+        self.asked = 0
         self.became: list[tuple[Any, Any]] = []
         self._spent = 0.0
         self._notice: str | None = None
@@ -168,22 +170,60 @@ class RemoteWorld(End):
         if self._beginning is not None and kind != "load":
             say = {**say, "begin": self._beginning, "stand_ins": self._stand_ins()}
             self._beginning = None
+        # an import has a clock of its own: the check that happens to need it may be nearly over
+        with self._patience(counts=kind != "load"):
+            return super().exchange(kind, say, parcel)
+
+    @contextlib.contextmanager
+    def _patience(self, *, counts: bool = True) -> Iterator[None]:
+        """Wait for the worker as long as the check may still take, and say how it was lost."""
         if self._spent > self.seconds * GRACE:
             raise self._gone(TimeoutError())  # it does not hear the alarm, and goes on
         began = time.monotonic()
-        # an import has a clock of its own: the check that happens to need it may be nearly over
-        spent = 0.0 if kind == "load" else self._spent
-        say = {**say, "ms": max(10, int(1000 * (self.seconds - spent)))}
-        self._deadline = began + say["ms"] / 1000 * GRACE + 2
+        self._ms = max(10, int(1000 * (self.seconds - (self._spent if counts else 0.0))))
+        self._deadline = began + self._ms / 1000 * GRACE + 2
         try:
-            return super().exchange(kind, say, parcel)
+            yield
         except (OSError, EOFError, WireError) as problem:
             raise self._gone(problem) from None
         except TooLarge:
             raise self._nonsense("it was asked more than a message can hold") from None
         finally:
-            if kind != "load":
+            if counts:
                 self._spent += time.monotonic() - began
+
+    def clock(self) -> int:
+        """Return how long the worker may take."""
+        return self._ms
+
+    # ---- by heart ----
+
+    def talk_about(self, about: object, stem: str) -> Talk:
+        """Begin to remember what is said in a check of a chapter that has been loaded."""
+        known = [about, stem, sorted(self._found[stem].items()), sorted(self._stubs[stem])]
+        talk = self.channel.talk = Talk([*known, self.place])
+        self._spent = 0.0
+        return talk
+
+    def end_talk(self) -> None:
+        """Remember nothing more."""
+        self.channel.talk = None
+
+    def recite(self, talk: Talk, memory: ByHeart) -> Any | None:
+        """Lead a check by heart; return what came of it, or None if something new was said.
+
+        The check is to be run then: it hears what was heard by heart, and goes on from there.
+        """
+        while True:
+            step = memory.after(talk.heard)
+            if isinstance(step, Message):
+                with self._patience():
+                    self.channel.put_now(step, self._deadline, self._ms)
+                    talk.took(step, self.channel.take_now(self._deadline))
+            elif isinstance(step, Glance):
+                talk.took(step, self._glance(step))
+            else:
+                return step and step.outcome
 
     def besides(self, token: int, parcel: Parcel) -> dict[str, Any]:  # noqa: ARG002
         """Say whether to go backward on the pretended machine."""
@@ -224,10 +264,18 @@ class RemoteWorld(End):
 
     def _in_source(self, stem: str, name: str, family: str) -> list[str]:
         """Return the ready-made calls that stand in an exercise's source, whether made or not."""
-        key = (stem, name, family)
-        if key not in self._read:
-            self._read[key] = ready_made(self.folder / f"{stem}.py", name, family)
-        return self._read[key]
+        glance, talk = Glance(stem, name, family), self.channel.talk
+        known = talk.did(glance) if talk else None
+        found = self._glance(glance) if known is None else list(known)
+        if talk and known is None:
+            talk.hears(found)
+        return found
+
+    def _glance(self, glance: Glance) -> list[str]:
+        if glance not in self._read:
+            path = self.folder / f"{glance.stem}.py"
+            self._read[glance] = ready_made(path, glance.name, glance.family)
+        return self._read[glance]
 
     def _came(
         self, reply: Opened, parcel: Parcel, leaves: list[Tensor], given: Sequence[Any]
@@ -378,7 +426,7 @@ class RemoteWorld(End):
         self._broken: dict[str, BrokenFile] = {}
         self._loaded: list[str] = []
         self._stubs: dict[str, list[str]] = {}
-        self._deadline = 0.0
+        self._deadline, self._ms = 0.0, 0
         self.lending = Lending(self)
 
     def _names_in(self, stem: str) -> dict[str, str]:
@@ -417,6 +465,7 @@ class RemoteWorld(End):
     def _gone(self, problem: BaseException) -> Lost:
         """Say how the worker was lost, and let go of it."""
         process, self.process = self.process, None
+        self.end_talk()
         self._spent = 0.0
         self._fresh()
         if isinstance(problem, TimeoutError):

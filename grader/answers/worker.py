@@ -226,6 +226,7 @@ class Worker(End):
 
     def _begin(self, seed: int) -> None:
         """Begin a check: nothing of the one before is left."""
+        self.asked = 0
         self.objects: dict[int, nn.Module] = {}
         self.numbers: dict[int, int] = {}
         self.lent: dict[int, LentModule] = {}

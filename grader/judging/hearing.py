@@ -9,6 +9,7 @@ from pathlib import Path
 
 from grader.answers.forked import Job, Starter
 from grader.answers.remote import RemoteWorld
+from grader.answers.talk import ByHeart
 from grader.answers.trouble import Lost
 from grader.chapters import Catalogue, Exercise
 from grader.judging.judge import Judge
@@ -45,6 +46,7 @@ class Hearing:
         seed: of the inputs.
         limits: for this submission.
         memory: what the known slips give, remembered from other submissions of the same seed.
+        by_heart: what was said in checks that passed, remembered from other submissions.
         stand_ins: wrong functions of the kit's own in the place of exercises, in a proof.
     """
 
@@ -55,6 +57,7 @@ class Hearing:
     seed: int
     limits: Limits = field(default_factory=Limits)
     memory: SlipMemory = field(default_factory=SlipMemory)
+    by_heart: ByHeart | None = None
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -66,7 +69,7 @@ class Hearing:
         place = self._deciding.place
         self.judge = Judge(
             self.catalogue, self._deciding, Setting("cpu", self.seed, place), spare=self._spare,
-            memory=self.memory, proving=bool(self.stand_ins),
+            memory=self.memory, by_heart=self.by_heart, proving=bool(self.stand_ins),
         )  # fmt: skip
 
     def results(self, exercises: Sequence[Exercise]) -> Iterator[CheckResult]:

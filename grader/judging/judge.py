@@ -13,7 +13,9 @@ from grader.answers.door import Answer, Answers
 from grader.answers.trouble import BrokenFile, Hangs, Lost, TimeLimit
 from grader.chapters import Catalogue, Exercise
 from grader.coach import Slip
+from grader.answers.talk import ByHeart
 from grader.judging.blame import Blame
+from grader.judging.by_heart import run_by_heart
 from grader.judging.explain import explain, explain_time_limit, noted
 from grader.judging.outcome import Outcome, is_time_limit, student_frames
 from grader.judging.recognise import Recogniser, SlipMemory
@@ -34,6 +36,7 @@ class Judge:
         spare: the same files once more, for looking into what went wrong: nothing that runs
             there can reach the world that decides. By default the same world.
         memory: what the slips give, to be shared by judges of the same seed.
+        by_heart: what was said in checks that passed, for a world in another process.
         proving: whether a slip stands in for an exercise, here or in the world.
         setting: device and seed.
         replaced: callables that stand in for the exercise, when a slip is being proved.
@@ -47,6 +50,7 @@ class Judge:
     hanging: set[str] = field(default_factory=set)
     spare: Answers | None = None
     memory: SlipMemory = field(default_factory=SlipMemory)
+    by_heart: ByHeart | None = None
     proving: bool = False
 
     def __post_init__(self) -> None:
@@ -68,7 +72,7 @@ class Judge:
                 said = f"{check.full_exercise} is not started"
                 return Outcome("not started", message=said, headline=said)
             with self.world.replaced({name: Hangs(name) for name in self.hanging}):
-                outcome, answer = run(check, self.world, self.setting, self.replaced)
+                outcome, answer = self._run(check)
                 self.recogniser.saw(check, outcome)
                 if not outcome.passed:
                     self._complete(check, outcome, answer)
@@ -79,6 +83,11 @@ class Judge:
                 raise
             return self._out_of_time(check, problem)
         return outcome
+
+    def _run(self, check: Check) -> tuple[Outcome, Answer]:
+        if self.by_heart is None or self.replaced or self.hanging:
+            return run(check, self.world, self.setting, self.replaced)
+        return run_by_heart(check, self.world, self.setting, self.by_heart)
 
     def _is_untouched(self, check: Check) -> bool:
         """Tell a stub by its code, once: its checks need no inputs drawn and no sums done."""

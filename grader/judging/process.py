@@ -106,11 +106,12 @@ def serve(connection: Connection, isolation: Isolation | None, hidden: Sequence[
     import torch
 
     torch.set_num_threads(1)
+    from grader.answers.talk import ByHeart
     from grader.answers.trouble import NurseryError
     from grader.chapters import catalogue
     from grader.judging.recognise import SlipMemory
 
-    known, memory = catalogue(), SlipMemory()
+    known, memory, by_heart = catalogue(), SlipMemory(), ByHeart()
     with contextlib.suppress(EOFError, OSError), contextlib.closing(starter):
         try:
             starter.wait()
@@ -119,12 +120,12 @@ def serve(connection: Connection, isolation: Isolation | None, hidden: Sequence[
             return
         connection.send(None)
         while True:
-            for said in _heard(connection.recv(), known, starter, memory):
+            for said in _heard(connection.recv(), known, starter, memory, by_heart):
                 connection.send(said)
 
 
 def _heard(
-    request: Any, known: Any, starter: Any, memory: Any
+    request: Any, known: Any, starter: Any, memory: Any, by_heart: Any
 ) -> Iterator[CheckResult | str | None]:
     """Yield each check's result, and None after the last; a sentence if nothing can be said."""
     from grader.answers.trouble import NurseryError
@@ -133,7 +134,8 @@ def _heard(
     folder, names, device, seed, limits = request
     exercises = [known.exercise(name) for name in names]
     try:
-        hearing = Hearing(known, starter, folder, device, seed, limits, memory.of(seed, device))
+        slips = memory.of(seed, device)
+        hearing = Hearing(known, starter, folder, device, seed, limits, slips, by_heart)
         yield from hearing.results(exercises)
         yield None
     except NurseryError as problem:

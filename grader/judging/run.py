@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from grader.answers.door import Answer, Answers
+from grader.answers.talk import Diverged
 from grader.answers.trouble import Lost, NurseryError
 from grader.judging.outcome import Outcome, is_time_limit, outcome_of
 from grader.suite.check import Check
@@ -59,7 +60,7 @@ def run(
             torch.default_generator.manual_seed(start)
             world.begin(start)
             check.run(answer, setting.draw(check))
-    except (KeyboardInterrupt, Lost, NurseryError):
+    except (KeyboardInterrupt, Lost, NurseryError, Diverged):
         raise
     except BaseException as problem:
         if is_time_limit(problem):

@@ -1,0 +1,135 @@
+"""What judge and worker say to one another in a check, remembered, so that it can be led by heart.
+
+What the judge says next depends on the check, on the seed, and on what it has heard until then;
+so does what it thinks in the end. Where an answer says, byte for byte, what an earlier one said,
+nothing needs to be worked out again. The first new word, and the check is run as ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+MOST_BYTES = 2**25
+BESIDES = 400
+
+
+class Diverged(BaseException):
+    """A check that is run does not say what it said before: the kit's own fault, never seen yet."""
+
+
+class Message(NamedTuple):
+    """A message as it goes through the pipe: its header and its tensors."""
+
+    text: bytes
+    body: bytes | bytearray
+
+
+class Glance(NamedTuple):
+    """A look into the source of an exercise, for ready-made calls of a family."""
+
+    stem: str
+    name: str
+    family: str
+
+
+@dataclass(frozen=True)
+class End:
+    """What came of a check."""
+
+    outcome: Any
+
+
+Step = Message | Glance | End
+
+
+class ByHeart:
+    """What the judge does after all that it has heard in a check; the least used is forgotten."""
+
+    def __init__(self) -> None:
+        self._steps: OrderedDict[bytes, Step] = OrderedDict()
+        self._size = 0
+
+    def after(self, heard: bytes) -> Step | None:
+        """Return the next step, if this much was heard before."""
+        step = self._steps.get(heard)
+        if step is not None:
+            self._steps.move_to_end(heard)
+        return step
+
+    def learn(self, talk: Talk, outcome: Any) -> None:
+        """Remember a talk and what came of it."""
+        for heard, step in [*talk.trail, (talk.heard, End(outcome))]:
+            if heard not in self._steps:
+                self._steps[heard] = step
+                self._size += _size(step)
+        while self._size > MOST_BYTES:
+            self._size -= _size(self._steps.popitem(last=False)[1])
+
+
+class Talk:
+    """The talk of one check.
+
+    Args:
+        about: all that it depends on besides what is heard.
+
+    Attributes:
+        heard: stands for all that was heard until now.
+        trail: every step, with what had been heard before it.
+    """
+
+    def __init__(self, about: object) -> None:
+        self.heard = _joined(b"", json.dumps(about).encode(), b"")
+        self.trail: list[tuple[bytes, Step]] = []
+        self._done: deque[Step] = deque()
+        self._replies: deque[Message | list[str]] = deque()
+
+    def did(self, step: Step) -> Message | list[str] | None:
+        """Note a step of the check that is run; return the reply if it was taken by heart."""
+        if not self._done:
+            self.trail.append((self.heard, step))
+            return None
+        if self._done.popleft() != step:
+            raise Diverged
+        return self._replies.popleft() if isinstance(step, Glance) else None
+
+    def again(self) -> Message | None:
+        """Return the reply that was heard by heart, while there is one."""
+        if not self._replies:
+            return None
+        reply = self._replies.popleft()
+        if not isinstance(reply, Message):
+            raise Diverged
+        return reply
+
+    def took(self, step: Step, reply: Message | list[str]) -> None:
+        """Note a step that was taken by heart, and what came."""
+        self.trail.append((self.heard, step))
+        self._done.append(step)
+        self._replies.append(reply)
+        self.hears(reply)
+
+    def hears(self, reply: Message | list[str]) -> None:
+        """Note what has come."""
+        said = reply if isinstance(reply, Message) else Message(json.dumps(reply).encode(), b"")
+        self.heard = _joined(self.heard, *said)
+
+    @property
+    def goes_over_old_ground(self) -> bool:
+        """Whether the next step has been taken by heart."""
+        return bool(self._done)
+
+
+def _joined(before: bytes, text: bytes, body: bytes | bytearray) -> bytes:
+    made = hashlib.sha256(before)
+    made.update(len(text).to_bytes(8, "little"))
+    made.update(text)
+    made.update(body)
+    return made.digest()
+
+
+def _size(step: Step) -> int:
+    return BESIDES + (len(step.text) + len(step.body) if isinstance(step, Message) else 0)
