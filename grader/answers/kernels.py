@@ -25,12 +25,12 @@ KERNELS = {"softmax": SOFTMAX, "attention": ATTENTION}
 
 
 @contextlib.contextmanager
-def replaced(family: str, seen: list[str], device: str) -> Iterator[None]:
+def replaced(family: str, note: Callable[[str], None], device: str) -> Iterator[None]:
     """Put kernels that note their name in the place of a family's own.
 
     Args:
         family: "softmax" or "attention".
-        seen: where the names go.
+        note: is told the name of each that is called.
         device: cpu or cuda.
     """
     library = torch.library.Library("aten", "IMPL")
@@ -40,16 +40,16 @@ def replaced(family: str, seen: list[str], device: str) -> Iterator[None]:
         for name in KERNELS[family]:
             # not every version of torch has all of them
             with contextlib.suppress(RuntimeError):
-                library.impl(name, _noting(name, seen), key)
+                library.impl(name, _noting(name, note), key)
     try:
         yield
     finally:
         library._destroy()
 
 
-def _noting(name: str, seen: list[str]) -> Callable[..., Any]:
+def _noting(name: str, note: Callable[[str], None]) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        seen.append(name)
+        note(name)
         if name in INSTEAD:
             return INSTEAD[name](*args, **kwargs)
         raise RuntimeError(f"the ready-made {name} is not there")

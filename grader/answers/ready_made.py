@@ -49,7 +49,13 @@ class _Kernels(TorchDispatchMode):
 @contextlib.contextmanager
 def noticing(family: str) -> Iterator[list[str]]:
     """Collect the names of ready-made calls of a family, "softmax" or "attention"."""
+    with noticing_names(family) as seen, _Kernels(FAMILIES[family], seen):
+        yield seen
+
+
+@contextlib.contextmanager
+def noticing_names(family: str) -> Iterator[list[str]]:
+    """Collect the names of ready-made calls of a family that Python makes."""
     seen: list[str] = []
-    pattern = FAMILIES[family]
-    with _Names(pattern, seen), _Kernels(pattern, seen):
+    with _Names(FAMILIES[family], seen):
         yield seen

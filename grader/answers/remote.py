@@ -84,12 +84,23 @@ class RemoteWorld(End):
         self.became: list[tuple[Any, Any]] = []
         self._spent = 0.0
         self._notice: str | None = None
-        self.crossing: Crossing | None = None
+        self._way: Crossing | None = None
+        self._crossed = 0
         self._seen: list[str] = []
         self._generators: dict[int, torch.Generator] = {}
         self._twins: dict[int, Twin] = {}
         self.lending.forget(keep=self._replaced)
         self.forget_graphs()
+
+    @property
+    def crossing(self) -> Crossing | None:
+        """The way to a pretended machine, while calls are made there."""
+        return self._way
+
+    @crossing.setter
+    def crossing(self, way: Crossing | None) -> None:
+        self._way = way
+        self._crossed += way is not None
 
     def load(self, stem: str) -> None:
         """Import a chapter, with those that it imports."""
@@ -227,7 +238,7 @@ class RemoteWorld(End):
 
     def besides(self, token: int, parcel: Parcel) -> dict[str, Any]:  # noqa: ARG002
         """Say whether to go backward on the pretended machine."""
-        return {} if self.crossing is None else {"crosses": True}
+        return {} if self.crossing is None else {"crosses": self._crossed}
 
     def deadline(self) -> float:
         """Return until when a reply must have come."""
@@ -255,7 +266,7 @@ class RemoteWorld(End):
             if "stem" in where:
                 self._seen += self._in_source(where["stem"], where["name"], self._notice)
         if self.crossing is not None:
-            say["crosses"] = True
+            say["crosses"] = self._crossed
         watched = [[t.number, path] for t in mirrors for path in t.watched]
         if watched:
             say["watch"] = watched
@@ -266,8 +277,10 @@ class RemoteWorld(End):
         """Return the ready-made calls that stand in an exercise's source, whether made or not."""
         glance, talk = Glance(stem, name, family), self.channel.talk
         known = talk.did(glance) if talk else None
-        found = self._glance(glance) if known is None else list(known)
-        if talk and known is None:
+        if isinstance(known, list):
+            return known
+        found = self._glance(glance)
+        if talk:
             talk.hears(found)
         return found
 

@@ -180,7 +180,7 @@ class Opened:
     header: dict[str, Any]
     tensors: list[Tensor]
     metas: list[list[Any]]
-    raw: bytearray
+    raw: bytes | bytearray
     special: Callable[[str, Any, Opened], Any]
 
     def unpack(self, said: Any, depth: int = 0) -> Any:
@@ -268,7 +268,8 @@ class Channel:
     def __init__(self, socket: socket.socket) -> None:
         self.socket = socket
         self.talk: Talk | None = None
-        self._rest = b""
+        self._rest, self._begins = b"", 0
+        self._endless = False
 
     def put(self, message: Message, deadline: float | None, ms: int | None = None) -> None:
         """Send a message, with the time that the other side has; nothing is said twice."""
@@ -307,27 +308,32 @@ class Channel:
         header_size, body_size = HEAD.unpack(self.exactly(HEAD.size, deadline))
         if header_size > LARGEST_HEADER or body_size > LARGEST_BODY:
             raise WireError("a message is too long")
-        text = bytes(self.exactly(header_size, deadline))
-        return Message(text, self.exactly(body_size, deadline))
+        text = self.exactly(header_size, deadline)
+        return Message(text, bytearray(self.exactly(body_size, deadline)) if body_size else b"")
 
-    def exactly(self, size: int, deadline: float | None) -> bytearray:
+    def exactly(self, size: int, deadline: float | None) -> bytes:
         """Wait for so many bytes.
 
         Raises:
             TimeoutError: they did not come in time.
             EOFError: the other side is gone.
         """
-        data = bytearray(self._rest[:size])
-        self._rest = self._rest[size:]
-        while len(data) < size:
+        data, begins = self._rest, self._begins
+        if len(data) - begins < size:
+            data, begins = self._more(data[begins:], size, deadline), 0
+        self._rest, self._begins = data, begins + size
+        return data[begins : begins + size]
+
+    def _more(self, data: bytes, size: int, deadline: float | None) -> bytes:
+        chunks, held = [data], len(data)
+        while held < size:
             self.patient_until(deadline)
             more = self.socket.recv(CHUNK)
             if not more:
                 raise EOFError
-            lacking = size - len(data)
-            data += more[:lacking]
-            self._rest = more[lacking:]
-        return data
+            chunks.append(more)
+            held += len(more)
+        return b"".join(chunks)
 
     def patient_until(self, deadline: float | None) -> None:
         """Let nothing on the socket take longer than until `deadline`.
@@ -335,10 +341,16 @@ class Channel:
         Raises:
             TimeoutError: that is now.
         """
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
+        if deadline is None:
+            if not self._endless:
+                self.socket.settimeout(None)
+                self._endless = True
+            return
+        left = deadline - time.monotonic()
+        if left <= 0:
             raise TimeoutError
         self.socket.settimeout(left)
+        self._endless = False
 
     def close(self) -> None:
         """Close the socket."""
@@ -375,7 +387,9 @@ def receive(
     return Opened(header, tensors, metas, body, special)
 
 
-def _tensors(metas: list[Any], body: bytearray, trusted: bool, leaves: bool) -> list[Tensor]:
+def _tensors(
+    metas: list[Any], body: bytes | bytearray, trusted: bool, leaves: bool
+) -> list[Tensor]:
     made, at = [], 0
     for meta in metas:
         name, shape, strides, wants, _ = meta if trusted else _checked(meta)
@@ -429,7 +443,7 @@ def _span(shape: list[int], strides: list[int] | None) -> int:
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
 
 
-def _row(body: bytearray, name: str, count: int, at: int, trusted: bool) -> Tensor:
+def _row(body: bytes | bytearray, name: str, count: int, at: int, trusted: bool) -> Tensor:
     if not count:
         return torch.empty(0, dtype=DTYPES[name])
     if name == "bool" and not trusted:

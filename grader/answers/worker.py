@@ -19,6 +19,7 @@ from grader.answers.door import crossed
 from grader.answers.end import End
 from grader.answers.lent import LentModule, lent_class, lent_function, lent_module
 from grader.answers.pretended import Crossing
+from grader.answers.ready_made import noticing_names
 from grader.answers.trouble import BrokenFile, Hangs, TimeLimit, printable
 from grader.answers.wire import DTYPES, MOST_DIMENSIONS, NAMES, Channel, Opened, Parcel, WireError
 from grader.answers.world import World
@@ -50,6 +51,9 @@ class Worker(End):
         self._born = os.getpid()
         self._undo = contextlib.ExitStack()
         self._warned: list[str] = []
+        self._net = contextlib.ExitStack()
+        self._watched: str | None = None
+        self._kernels_seen: list[str] = []
         self._begin(0)
 
     def run(self) -> None:
@@ -161,8 +165,8 @@ class Worker(End):
     def on_backward(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
         """Go backward through what an earlier call has made."""
         around: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-        if message.header.get("crosses") and self.crossing is not None:
-            around = self.crossing.backward_too()
+        if message.header.get("crosses"):
+            around = self._crossing(message.header["crosses"]).backward_too()
         with soft_limit(message.header["ms"]), around:
             return self.pull(message)
 
@@ -184,7 +188,7 @@ class Worker(End):
         times = header.get("times", 1)
         calls = made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
         if header.get("crosses"):
-            calls = crossed(made, self._crossing())
+            calls = crossed(made, self._crossing(header["crosses"]))
         told: dict[str, Any] = {}
         handed: list[Any] = []
         try:
@@ -235,12 +239,13 @@ class Worker(End):
         self._undo.close()
         self.forget_graphs()
         self.crossing: Crossing | None = None
+        self._crossed = 0
         self.world.begin(seed)
 
-    def _crossing(self) -> Crossing:
-        """Return the way to the pretended machine, one for each check."""
-        if self.crossing is None:
-            self.crossing = Crossing(self.world.folder)
+    def _crossing(self, number: int) -> Crossing:
+        """Return the way to the pretended machine that the judge means."""
+        if self.crossing is None or number != self._crossed:
+            self.crossing, self._crossed = Crossing(self.world.folder), number
         return self.crossing
 
     def there(self, value: Any) -> Any:
@@ -249,6 +254,8 @@ class Worker(End):
 
     def _replace(self, stand_ins: Sequence[Any]) -> None:
         """Put stand-ins in the place of exercises, for this check."""
+        if not stand_ins:
+            return
         made: dict[str, Any] = {}
         for full, how, number, name in stand_ins:
             if how == "hangs":
@@ -284,9 +291,10 @@ class Worker(End):
         seen: list[str] = []
         del self._warned[:]
         with contextlib.ExitStack() as around:
+            self._watch_kernels(header.get("notice"))
             if header.get("notice"):
-                seen = around.enter_context(self.world.noticing(header["notice"]))
-                around.enter_context(kernels.replaced(header["notice"], seen, self.home))
+                seen = around.enter_context(noticing_names(header["notice"]))
+                self._kernels_seen = seen
             if header.get("watch"):
                 around.enter_context(self._watching(header["watch"], handed))
             torch.set_default_dtype(DTYPES[dtype])
@@ -302,6 +310,18 @@ class Worker(End):
                 if self.crossing is not None and header.get("crosses"):
                     told["mistakes"] = [one.said() for one in self.crossing.trip.mistakes]
                 told["warnings"] = self._warned[:]
+
+    def _watch_kernels(self, family: str | None) -> None:
+        """Put a net under the calls of a family, and take it away where nothing is looked for."""
+        if family == self._watched:
+            return
+        self._net.close()
+        self._watched = family
+        if family:
+            self._net.enter_context(kernels.replaced(family, self._kernel_called, self.home))
+
+    def _kernel_called(self, name: str) -> None:
+        self._kernels_seen.append(name)
 
     @contextlib.contextmanager
     def _watching(self, parts: Sequence[Any], handed: list[Any]) -> Iterator[None]:

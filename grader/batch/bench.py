@@ -35,12 +35,15 @@ class Bench:
         seed: of the inputs.
         limits: for each submission.
         isolation: the walls that are put up around submissions; None for none.
+        core: the processor core to keep to; None for any.
     """
 
-    def __init__(self, seed: int, limits: Limits, isolation: Isolation | None) -> None:
+    def __init__(
+        self, seed: int, limits: Limits, isolation: Isolation | None, core: int | None = None
+    ) -> None:
         self._seed, self._limits = seed, limits
         self._stopped = threading.Event()
-        self._judge = JudgeProcess(isolation, hidden=(Path.home(),))
+        self._judge = JudgeProcess(isolation, hidden=(Path.home(),), core=core)
 
     def __enter__(self) -> Bench:
         """Wait until everything is there.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -42,7 +43,7 @@ def side_by_side(
     waiting = deque(enumerate(submissions))
     said: queue.SimpleQueue[Done | int | BaseException] = queue.SimpleQueue()
     results: dict[int, SubmissionResult] = {}
-    slots = [Slot(waiting, said, plan, store) for _ in range(min(plan.jobs, len(submissions)))]
+    slots = [Slot(waiting, said, plan, store, core) for core in _cores(plan, len(submissions))]
     with heard(said.put):
         try:
             for slot in slots:
@@ -58,6 +59,13 @@ def side_by_side(
         for slot in slots:
             slot.join(STOPPING)
     return [results[place] for place in range(len(submissions))]
+
+
+def _cores(plan: Plan, submissions: int) -> list[int | None]:
+    """Give each slot a core of its own where all of them are wanted; else the system may choose."""
+    jobs = min(plan.jobs, submissions)
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    return list(cores) if jobs == len(cores) else [None] * jobs
 
 
 def _next(said: queue.SimpleQueue[Done | int | BaseException], done: int) -> Done:
@@ -92,9 +100,11 @@ class Slot(threading.Thread):
         said: queue.SimpleQueue[Done | int | BaseException],
         plan: Plan,
         store: Store | None,
+        core: int | None,
     ) -> None:
         super().__init__(daemon=True)
         self._waiting, self._said, self._plan, self._store = waiting, said, plan, store
+        self._core = core
         self._bench: Bench | None = None
         self._opened_before = self._stopped = False
 
@@ -138,7 +148,7 @@ class Slot(threading.Thread):
         plan = self._plan
         try:
             # known before it is ready, so that it can be stopped while it is starting
-            self._bench = Bench(plan.seed, plan.limits, plan.isolation)
+            self._bench = Bench(plan.seed, plan.limits, plan.isolation, self._core)
             self._bench.__enter__()
         except Exception as problem:
             if self._stopped:

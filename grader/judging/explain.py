@@ -52,7 +52,7 @@ def noted(check: Check, outcome: Outcome) -> str:
     for note in outcome.notes:
         where = f" ({note.file}, line {note.line})" if note.file else ""
         said.append(f"{check.full_exercise} on a pretended GPU: {note.sentence}{where}")
-    return "\n".join(said)
+    return "\n".join(dict.fromkeys(said))
 
 
 def _not_started(check: Check, outcome: Outcome) -> str:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.answers.door import Answer, Answers
+from grader.answers.talk import ByHeart
 from grader.answers.trouble import BrokenFile, Hangs, Lost, TimeLimit
 from grader.chapters import Catalogue, Exercise
 from grader.coach import Slip
-from grader.answers.talk import ByHeart
 from grader.judging.blame import Blame
 from grader.judging.by_heart import run_by_heart
 from grader.judging.explain import explain, explain_time_limit, noted

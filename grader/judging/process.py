@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,6 +19,7 @@ from grader.sandbox import Isolation
 
 START_LIMIT = 240.0
 CHECK_LIMIT = 60.0
+TOGETHER = 0.25
 
 
 class GradingError(Exception):
@@ -30,12 +32,20 @@ class JudgeProcess:
     Args:
         isolation: the walls that are put up around submissions; None for none.
         hidden: what they must not read even where it lies under what they may.
+        core: the processor core that judge and judged keep to; None for any. One waits while the
+            other works, and on one core neither has to be woken from far.
     """
 
-    def __init__(self, isolation: Isolation | None = None, hidden: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        isolation: Isolation | None = None,
+        hidden: Sequence[Path] = (),
+        core: int | None = None,
+    ) -> None:
         context = multiprocessing.get_context("spawn")
         self._mine, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, isolation, tuple(hidden)))
+        house = (theirs, isolation, tuple(hidden), core)
+        self._process = context.Process(target=serve, args=house)
         self._process.start()
         theirs.close()
 
@@ -79,7 +89,7 @@ class JudgeProcess:
                     return found
                 if isinstance(said, str):
                     raise GradingError(said)
-                found.append(said)
+                found += said
         except (OSError, EOFError):
             raise GradingError("the judge's process has ended") from None
 
@@ -96,10 +106,15 @@ class JudgeProcess:
         self._process.join()
 
 
-def serve(connection: Connection, isolation: Isolation | None, hidden: Sequence[Path]) -> None:
+def serve(
+    connection: Connection, isolation: Isolation | None, hidden: Sequence[Path], core: int | None
+) -> None:
     """Be the judge."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
+    if core is not None:
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, {core})
     from grader.answers.starting import starter_for
 
     starter = starter_for(isolation, hidden)  # it starts while the suites are imported
@@ -126,8 +141,11 @@ def serve(connection: Connection, isolation: Isolation | None, hidden: Sequence[
 
 def _heard(
     request: Any, known: Any, starter: Any, memory: Any, by_heart: Any
-) -> Iterator[CheckResult | str | None]:
-    """Yield each check's result, and None after the last; a sentence if nothing can be said."""
+) -> Iterator[list[CheckResult] | str | None]:
+    """Yield the results as they come, and None after the last; a sentence if nothing can be said.
+
+    Those of some checks go together: to send each by itself costs as much as to judge it.
+    """
     from grader.answers.trouble import NurseryError
     from grader.judging.hearing import Hearing
 
@@ -136,7 +154,14 @@ def _heard(
     try:
         slips = memory.of(seed, device)
         hearing = Hearing(known, starter, folder, device, seed, limits, slips, by_heart)
-        yield from hearing.results(exercises)
+        ready: list[CheckResult] = []
+        due = time.monotonic() + TOGETHER
+        for result in hearing.results(exercises):
+            ready.append(result)
+            if time.monotonic() > due:
+                yield ready
+                ready, due = [], time.monotonic() + TOGETHER
+        yield ready
         yield None
     except NurseryError as problem:
         yield str(problem)

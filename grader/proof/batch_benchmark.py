@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import statistics
 import subprocess
 import sys
@@ -61,8 +62,8 @@ def _suites(known: Catalogue) -> float:
 
 
 @contextlib.contextmanager
-def _judge(isolation: Isolation | None) -> Iterator[JudgeProcess]:
-    judge = JudgeProcess(isolation)
+def _judge(isolation: Isolation | None, core: int | None = None) -> Iterator[JudgeProcess]:
+    judge = JudgeProcess(isolation, core=core)
     try:
         judge.wait()
         _hear(judge, catalogue())
@@ -85,7 +86,8 @@ def _hear(judge: JudgeProcess, known: Catalogue) -> float:
 
 def _batch(known: Catalogue, count: int) -> tuple[float, int, int]:
     """Return the time for each submission, and the memory early and late."""
-    with _judge(offered()) as one, _judge(offered()) as other:
+    cores = [*sorted(os.sched_getaffinity(0)), 0][:SLOTS]
+    with _judge(offered(), cores[0]) as one, _judge(offered(), cores[1]) as other:
         judges = [one, other]
         began = time.perf_counter()
         with ThreadPoolExecutor(SLOTS) as pool:
