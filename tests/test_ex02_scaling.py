@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.suite import (
-    FLOATS,
+    OTHER_FLOATS,
     Draw,
     Finding,
     at_place,
@@ -167,7 +167,7 @@ def test_scaled_scores_printed_in_002(answer, draw):
 
 
 @check()
-@vary("dtype", FLOATS)
+@vary("dtype", OTHER_FLOATS)
 @each(PLAIN)
 def test_dtypes(answer, draw, case, dtype):
     """Catches an output that is always float32, and constants that do not follow the dtype."""

@@ -3,7 +3,18 @@
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from grader.suite import FLOATS, Draw, check, devices, each, laws, printed, refuses, same, vary
+from grader.suite import (
+    OTHER_FLOATS,
+    Draw,
+    check,
+    devices,
+    each,
+    laws,
+    printed,
+    refuses,
+    same,
+    vary,
+)
 from grader.suite.arithmetic import attention64, weights64
 from grader.suite.laws import Case
 
@@ -397,7 +408,7 @@ def test_self_attention_printed_in_001(answer, draw):
 
 
 @check()
-@vary("dtype", FLOATS)
+@vary("dtype", OTHER_FLOATS)
 @each(FULL)
 def test_dtypes(answer, draw, case, dtype):
     """Catches an output that is always float32, and constants that do not follow the dtype."""

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from grader.suite import (
-    FLOATS,
+    OTHER_FLOATS,
     Draw,
     Finding,
     aside,
@@ -276,7 +276,7 @@ def test_edges(answer, draw, case):
 
 
 @check()
-@vary("dtype", FLOATS)
+@vary("dtype", OTHER_FLOATS)
 @each(PLAIN)
 def test_dtypes(answer, draw, case, dtype):
     """Catches an output that is always float32, and constants that do not follow the dtype."""
@@ -742,7 +742,7 @@ def test_module_has_four_layers(answer, draw):
 
 
 @check("MultiHeadAttention")
-@vary("dtype", FLOATS)
+@vary("dtype", OTHER_FLOATS)
 def test_module_dtypes(answer, draw, dtype):
     """Catches an output that is always float32 although the module was moved to another dtype."""
     try_out(answer, draw.using(dtype), MASKED_CROSS)

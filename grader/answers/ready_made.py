@@ -49,13 +49,11 @@ class _Kernels(TorchDispatchMode):
 @contextlib.contextmanager
 def noticing(family: str) -> Iterator[list[str]]:
     """Collect the names of ready-made calls of a family, "softmax" or "attention"."""
-    with noticing_names(family) as seen, _Kernels(FAMILIES[family], seen):
-        yield seen
-
-
-@contextlib.contextmanager
-def noticing_names(family: str) -> Iterator[list[str]]:
-    """Collect the names of ready-made calls of a family that Python makes."""
     seen: list[str] = []
-    with _Names(FAMILIES[family], seen):
+    with noticing_names(family, seen), _Kernels(FAMILIES[family], seen):
         yield seen
+
+
+def noticing_names(family: str, seen: list[str]) -> TorchFunctionMode:
+    """Collect in `seen` the names of ready-made calls of a family that Python makes."""
+    return _Names(FAMILIES[family], seen)

@@ -6,6 +6,7 @@ takes. The source is only split into tokens, never compiled: that is safe whatev
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 import tokenize
@@ -53,6 +54,7 @@ def ready_made(path: Path, exercise: str, family: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+@functools.lru_cache(maxsize=8)
 def _tokens(source: bytes) -> list[tokenize.TokenInfo]:
     made: list[tokenize.TokenInfo] = []
     for token in tokenize.tokenize(io.BytesIO(source).readline):

@@ -65,6 +65,17 @@ def parameters(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     return module.named_parameters(remove_duplicate=False)
 
 
+def parts(module: nn.Module) -> Iterator[nn.Module]:
+    """Go through a module and all of its parts, each once, faster than torch does."""
+    waiting: list[nn.Module | None] = [module]
+    known = set()
+    for part in waiting:
+        if part is not None and id(part) not in known:
+            known.add(id(part))
+            yield part
+            waiting += part._modules.values()
+
+
 def parts_of(said: Any) -> list[Part]:
     """Read the parts of a description; the first is the module itself."""
     if type(said) is not list or not 0 < len(said) <= MOST_PARTS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jaxtyping  # noqa: F401  # every chapter's signatures need it
 import torch
 import torch.nn.functional as F
 from torch import nn

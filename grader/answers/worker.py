@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import signal
 import warnings
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.answers import kernels, raised, trees
+from grader.answers.before import Before
 from grader.answers.door import crossed
 from grader.answers.end import End
 from grader.answers.lent import LentModule, lent_class, lent_function, lent_module
@@ -25,8 +25,8 @@ from grader.answers.wire import DTYPES, MOST_DIMENSIONS, NAMES, Channel, Opened,
 from grader.answers.world import World
 
 LONGEST_REPR = 100
-HOLDERS = (list, dict)
 MOST_WARNINGS = 10
+NOTHING: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
 
 class Worker(End):
@@ -137,7 +137,7 @@ class Worker(End):
         """Import a chapter; say what stands under each of its exercises' names."""
         stem = message.header["stem"]
         self._undo.close()  # a chapter that is imported now must not get hold of a stand-in
-        with soft_limit(message.header["ms"]):
+        with SoftLimit(message.header["ms"]):
             module = self.world.load(stem)
         found = {}
         for name in self.world.names.get(stem, ()):
@@ -165,9 +165,9 @@ class Worker(End):
     def on_backward(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
         """Go backward through what an earlier call has made."""
         around: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
-        if message.header.get("crosses"):
+        if "crosses" in message.header:
             around = self._crossing(message.header["crosses"]).backward_too()
-        with soft_limit(message.header["ms"]), around:
+        with SoftLimit(message.header["ms"]), around:
             return self.pull(message)
 
     def on_call(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
@@ -182,12 +182,10 @@ class Worker(End):
         own = [m for m in modules if not isinstance(m, LentModule)]
         leaves = [value for value in message.tensors if value.requires_grad]
         leaves += _unique(w for m in own for _, w in trees.parameters(m) if w.requires_grad)
-        before = bytes(message.raw), _snapshot(message.tensors), [_weights(m) for m in modules]
-        holders = [(at, v) for at, v in enumerate((*args, *kwargs.values())) if type(v) in HOLDERS]
-        held = [(at, copy.copy(one)) for at, one in holders]
+        before = Before(message, modules, (*args, *kwargs.values()))
         times = header.get("times", 1)
         calls = made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
-        if header.get("crosses"):
+        if "crosses" in header:
             calls = crossed(made, self._crossing(header["crosses"]))
         told: dict[str, Any] = {}
         handed: list[Any] = []
@@ -201,9 +199,7 @@ class Worker(End):
         outputs = [one for one in parcel.sent if one.requires_grad]
         if outputs:
             say["token"] = self.keep(outputs, leaves)
-        say.update(self._changes(message, modules, before, parcel))
-        if holders != held:
-            say["holders"] = [[at, parcel.pack(one)] for at, one in holders]
+        say.update(self._changes(message, before, parcel))
         return say, parcel
 
     def on_to(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
@@ -289,27 +285,24 @@ class Worker(End):
         header = message.header
         gradients, dtype = header["switches"]
         seen: list[str] = []
+        notices, watches, around = header.get("notice"), header.get("watch"), NOTHING
         del self._warned[:]
-        with contextlib.ExitStack() as around:
-            self._watch_kernels(header.get("notice"))
-            if header.get("notice"):
-                seen = around.enter_context(noticing_names(header["notice"]))
-                self._kernels_seen = seen
-            if header.get("watch"):
-                around.enter_context(self._watching(header["watch"], handed))
-            torch.set_default_dtype(DTYPES[dtype])
-            torch.set_grad_enabled(gradients)
-            try:
-                with soft_limit(header["ms"]):
-                    return made(*args, **kwargs)
-            finally:
-                told["left"] = [torch.is_grad_enabled(), NAMES.get(torch.get_default_dtype(), "")]
-                torch.set_grad_enabled(True)
-                torch.set_default_dtype(torch.float32)
-                told["seen"] = seen[:MOST_WARNINGS]
-                if self.crossing is not None and header.get("crosses"):
-                    told["mistakes"] = [one.said() for one in self.crossing.trip.mistakes]
-                told["warnings"] = self._warned[:]
+        self._watch_kernels(notices)
+        if notices:
+            around = noticing_names(notices, seen)
+            self._kernels_seen = seen
+        _switch(gradients, DTYPES[dtype])
+        try:
+            watching = self._watching(watches, handed) if watches else NOTHING
+            with around, watching, SoftLimit(header["ms"]):
+                return made(*args, **kwargs)
+        finally:
+            told["left"] = [torch.is_grad_enabled(), NAMES.get(torch.get_default_dtype(), "")]
+            _switch(True, torch.float32)
+            told["seen"] = seen[:MOST_WARNINGS]
+            if self.crossing is not None and "crosses" in header:
+                told["mistakes"] = [one.said() for one in self.crossing.trip.mistakes]
+            told["warnings"] = self._warned[:]
 
     def _watch_kernels(self, family: str | None) -> None:
         """Put a net under the calls of a family, and take it away where nothing is looked for."""
@@ -348,18 +341,18 @@ class Worker(End):
         kwargs = {n: v.detach() if isinstance(v, Tensor) else v for n, v in last[3].items()}
         return {"handed": [last[0], last[1], parcel.pack((tuple(args), kwargs))]}
 
-    def _changes(
-        self, message: Opened, modules: list[nn.Module], before: Any, parcel: Parcel
-    ) -> dict[str, Any]:
+    def _changes(self, message: Opened, before: Before, parcel: Parcel) -> dict[str, Any]:
         """Say which inputs and which weights are no longer as they were."""
-        raw, shapes, weights = before
         say: dict[str, Any] = {}
-        if self.home != "cpu" or bytes(message.raw) != raw or _snapshot(message.tensors) != shapes:
+        if self.home != "cpu" or before.inputs_changed():
             now = [[i, parcel.tensor(v.detach())] for i, v in enumerate(message.tensors)]
             say["inputs"] = now
-        for module, then in zip(modules, weights, strict=True):
-            if isinstance(module, LentModule) or _weights(module) != then:
-                say.setdefault("modules", []).append(self._state(module, parcel))
+        modules = before.modules_changed()
+        if modules:
+            say["modules"] = [self._state(module, parcel) for module in modules]
+        holders = before.holders_changed(parcel)
+        if holders:
+            say["holders"] = holders
         return say
 
     def _state(self, module: nn.Module, parcel: Parcel) -> list[Any]:
@@ -446,40 +439,32 @@ def _ring(*_: Any) -> None:
     clock.late = True
 
 
-@contextlib.contextmanager
-def soft_limit(ms: int) -> Iterator[None]:
-    """Raise TimeLimit in the answer; whoever swallows it is ended from outside."""
-    if not hasattr(signal, "setitimer") or ms <= 0:
-        yield
-        return
+class SoftLimit:
+    """Raises TimeLimit in the answer; whoever swallows it is ended from outside."""
 
-    signal.setitimer(signal.ITIMER_REAL, ms / 1000)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        clock.late = False
+    def __init__(self, ms: int) -> None:
+        self._ms = ms if hasattr(signal, "setitimer") else 0
+
+    def __enter__(self) -> None:
+        if self._ms > 0:
+            signal.setitimer(signal.ITIMER_REAL, self._ms / 1000)
+
+    def __exit__(self, *_: object) -> None:
+        if self._ms > 0:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            clock.late = False
+
+
+def _switch(gradients: bool, dtype: torch.dtype) -> None:
+    """Turn torch's switches where they have to be."""
+    if torch.is_grad_enabled() != gradients:
+        torch.set_grad_enabled(gradients)
+    if torch.get_default_dtype() != dtype:
+        torch.set_default_dtype(dtype)
 
 
 def _unique(tensors: Iterator[Tensor]) -> list[Tensor]:
     return list({id(one): one for one in tensors}.values())
-
-
-def _snapshot(tensors: Sequence[Tensor]) -> list[Any]:
-    return [(tuple(one.shape), one.dtype, one.data_ptr()) for one in tensors]
-
-
-def _weights(module: nn.Module) -> list[Any]:
-    """Return what tells whether a module's weights have changed."""
-    return [
-        (path, id(one), one.requires_grad, one.dtype, _bytes(one))
-        for path, one in trees.parameters(module)
-    ] + [part.training for part in module.modules()]
-
-
-def _bytes(values: Tensor) -> bytes:
-    plain = values.detach().cpu().contiguous().view(-1)
-    return plain.view(torch.uint8).numpy().tobytes() if plain.numel() else b""
 
 
 def _repr(value: Any) -> str:

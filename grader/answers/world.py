@@ -258,12 +258,14 @@ class World(MetaPathFinder, Loader):
 
 def _is_empty(code: types.CodeType) -> bool:
     """Tell, without running it, whether code raises NotImplementedError or returns None at once."""
+    if code.co_names not in ((), ("NotImplementedError",)):
+        return False
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("RESUME", "NOP")]
     names = {step.opname.split("_")[0] for step in steps}
     if not names - {"LOAD", "RETURN"}:
         return all(step.argval is None for step in steps)
-    raises = "RAISE" in names and code.co_names == ("NotImplementedError",)
-    return raises and not names & {"POP", "JUMP", "STORE", "FOR", "COMPARE", "BINARY"}
+    busy = names & {"POP", "JUMP", "STORE", "FOR", "COMPARE", "BINARY"}
+    return "RAISE" in names and bool(code.co_names) and not busy
 
 
 def _codes(made: Any) -> list[types.CodeType]:

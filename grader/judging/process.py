@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -134,6 +135,8 @@ def serve(
             connection.send(str(problem))
             return
         connection.send(None)
+        gc.collect()
+        gc.freeze()  # what is there now stays: it is not to be gone through again and again
         while True:
             for said in _heard(connection.recv(), known, starter, memory, by_heart):
                 connection.send(said)

@@ -13,10 +13,10 @@ from grader.suite.compare import (
     unchanged,
 )
 from grader.suite.draw import Draw, aside
-from grader.suite.tolerance import FLOATS, printed
+from grader.suite.tolerance import OTHER_FLOATS, printed
 
 __all__ = [
-    "FLOATS",
+    "OTHER_FLOATS",
     "Check",
     "Draw",
     "Finding",

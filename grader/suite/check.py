@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,7 +103,11 @@ def load_suite(path: Path) -> ModuleType:
 
 
 def checks_in(module: ModuleType, stem: str) -> list[Check]:
-    """List the checks of a suite in the order of the file, without pytest's machinery."""
+    """List the checks of a suite in the order of the file, without pytest's machinery.
+
+    Raises:
+        ValueError: two checks have one name: their inputs would be the same, and so their results.
+    """
     found: list[Check] = []
     for name, function in vars(module).items():
         if name.startswith("test_") and hasattr(function, "kit"):
@@ -111,6 +116,9 @@ def checks_in(module: ModuleType, stem: str) -> list[Check]:
                 made = check_of(function, params, stem, full)
                 if made is not None:
                     found.append(made)
+    twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
+    if twice:
+        raise ValueError(f"two checks of {stem} are called {twice[0]}")
     return found
 
 

@@ -1,0 +1,70 @@
+"""What a call found, so that afterwards it can be said what it has changed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.answers import trees
+from grader.answers.lent import LentModule
+from grader.answers.wire import Opened, Parcel
+
+HOLDERS = (list, dict)
+
+
+class Before:
+    """The inputs of a call, and the modules that it is handed, as they are now.
+
+    Args:
+        message: asks for the call.
+        modules: which it is handed, or which is called.
+        values: its arguments.
+    """
+
+    def __init__(
+        self, message: Opened, modules: Sequence[nn.Module], values: Iterable[Any]
+    ) -> None:
+        self._message, self._modules = message, modules
+        self._raw, self._shapes = bytes(message.raw), _shapes(message.tensors)
+        # what became of a lent one is always told
+        self._weights = [isinstance(m, LentModule) or _weights(m) for m in modules]
+        self._held = [(at, v, copy.copy(v)) for at, v in enumerate(values) if type(v) in HOLDERS]
+
+    def inputs_changed(self) -> bool:
+        """Whether a tensor that was handed over is another one now."""
+        return self._message.raw != self._raw or _shapes(self._message.tensors) != self._shapes
+
+    def modules_changed(self) -> list[nn.Module]:
+        """Return the modules that may not be as they were."""
+        pairs = zip(self._modules, self._weights, strict=True)
+        return [m for m, then in pairs if then is True or _weights(m) != then]
+
+    def holders_changed(self, parcel: Parcel) -> list[list[Any]]:
+        """Return the lists and dictionaries that hold something else now, each with its place."""
+        return [[at, parcel.pack(now)] for at, now, then in self._held if now != then]
+
+
+def _shapes(tensors: Sequence[Tensor]) -> list[Any]:
+    return [(one.shape, one.dtype, one.data_ptr()) for one in tensors]
+
+
+def _weights(module: nn.Module) -> list[Any]:
+    """Return what tells whether a module's weights have changed."""
+    found: list[Any] = []
+    for part in trees.parts(module):
+        found.append(part.training)
+        for name, one in part._parameters.items():
+            if one is not None:
+                found.append((name, id(one), one.requires_grad, one.dtype, _bytes(one)))
+    return found
+
+
+def _bytes(values: Tensor) -> bytes:
+    plain = values.detach().cpu()
+    if plain.dtype is torch.bfloat16:  # NumPy does not know it
+        plain = plain.contiguous().view(torch.int16)
+    return plain.numpy().tobytes()
