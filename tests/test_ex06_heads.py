@@ -655,9 +655,9 @@ MODES = [(True, True), (False, False), (True, False), (False, True)]
 
 
 def modes_for(turn: int, x, mask):
-    """In which modes to call: for a batch of tokens all or two of them, else one in turn."""
-    if x.dim() == 3:
-        return MODES[: 4 if mask is None else 2]
+    """In which modes to call: a batch without a mask in all of them, else in one in turn."""
+    if x.dim() == 3 and mask is None:
+        return MODES
     return [MODES[turn % 4]]
 
 
@@ -807,11 +807,11 @@ def test_module_is_device_ready(answer, draw):
         inputs = use.draw_inputs(draw)
         want = right(*inputs, weights, 3)
 
-        def run(_, layer=layer, inputs=inputs, want=want, said=use.said):
+        def run(on, layer=layer, inputs=inputs, want=want, said=use.said):
             given = [laws.leaf(value) for value in inputs]
             got = call(answer.moved(layer), *given)
             same(got, want, like=inputs[0], label=said)
-            devices.goes_backward(got, [value for value in given if laws.floating(value)])
+            devices.goes_backward(got, [value for value in given if laws.floating(value)], on)
 
         devices.on_a_gpu(answer, draw, run)
 

@@ -693,10 +693,10 @@ def test_next_word_model_is_device_ready(answer, draw):
         given = (ids,) if lengths is None else (ids, lengths)
         want = right_logits(weights, build, ids, lengths)
 
-        def run(_, model=model, given=given, want=want, like=weights["head.bias"]):
+        def run(on, model=model, given=given, want=want, like=weights["head.bias"]):
             logits = answer.moved(model)(*given)
             same(logits, want, like=like)
-            devices.goes_backward(logits, [*model.parameters()])
+            devices.goes_backward(logits, [*model.parameters()], on)
 
         devices.on_a_gpu(answer, draw, run)
 
@@ -1302,6 +1302,6 @@ def test_predict_not_like(answer, draw):
     predicts(answer, by_hand(draw), "not like", "hate", IDS)
     model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
     ids, targets = draw.tensor([[0, 2], [1, 2]], torch.int64), draw.tensor([3, 2], torch.int64)
-    learned(answer, model, ids, targets, 20, 600)
+    learned(answer, model, ids, targets, 10, 600)
     predicts(answer, model, "not like", "hate", IDS)
     predicts(answer, model, "do like", "like", IDS)

@@ -7,6 +7,7 @@ computed from values: that an input was changed, which ready-made call was seen.
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import time
 import types
@@ -182,26 +183,8 @@ class RemoteWorld(End):
             say = {**say, "begin": self._beginning, "stand_ins": self._stand_ins()}
             self._beginning = None
         # an import has a clock of its own: the check that happens to need it may be nearly over
-        with self._patience(counts=kind != "load"):
+        with _Patience(self, counts=kind != "load"):
             return super().exchange(kind, say, parcel)
-
-    @contextlib.contextmanager
-    def _patience(self, *, counts: bool = True) -> Iterator[None]:
-        """Wait for the worker as long as the check may still take, and say how it was lost."""
-        if self._spent > self.seconds * GRACE:
-            raise self._gone(TimeoutError())  # it does not hear the alarm, and goes on
-        began = time.monotonic()
-        self._ms = max(10, int(1000 * (self.seconds - (self._spent if counts else 0.0))))
-        self._deadline = began + self._ms / 1000 * GRACE + 2
-        try:
-            yield
-        except (OSError, EOFError, WireError) as problem:
-            raise self._gone(problem) from None
-        except TooLarge:
-            raise self._nonsense("it was asked more than a message can hold") from None
-        finally:
-            if counts:
-                self._spent += time.monotonic() - began
 
     def clock(self) -> int:
         """Return how long the worker may take."""
@@ -209,10 +192,12 @@ class RemoteWorld(End):
 
     # ---- by heart ----
 
-    def talk_about(self, about: object, stem: str) -> Talk:
+    def talk_about(self, about: str, stem: str) -> Talk:
         """Begin to remember what is said in a check of a chapter that has been loaded."""
-        known = [about, stem, sorted(self._found[stem].items()), sorted(self._stubs[stem])]
-        talk = self.channel.talk = Talk([*known, self.place])
+        if stem not in self._about:
+            known = [stem, sorted(self._found[stem].items()), self._stubs[stem], self.place]
+            self._about[stem] = json.dumps(known)
+        talk = self.channel.talk = Talk(f"{self._about[stem]} {about}".encode())
         self._spent = 0.0
         return talk
 
@@ -225,12 +210,13 @@ class RemoteWorld(End):
 
         The check is to be run then: it hears what was heard by heart, and goes on from there.
         """
+        channel, patience = self.channel, _Patience(self)
         while True:
             step = memory.after(talk.heard)
             if isinstance(step, Message):
-                with self._patience():
-                    self.channel.put_now(step, self._deadline, self._ms)
-                    talk.took(step, self.channel.take_now(self._deadline))
+                with patience:
+                    channel.put_now(step, self._deadline, self._ms)
+                    talk.took(step, channel.take_now(self._deadline))
             elif isinstance(step, Glance):
                 talk.took(step, self._glance(step))
             else:
@@ -249,7 +235,8 @@ class RemoteWorld(End):
         parcel = self.parcel(strided=True)
         twins = [v for v in (where.get("twin"), *args, *kwargs.values()) if v is not None]
         say = {key: value for key, value in where.items() if key != "twin"}
-        say["value"] = parcel.pack((tuple(args), dict(kwargs)))
+        say["args"] = [parcel.pack(value) for value in args]
+        say["kwargs"] = {name: parcel.pack(value) for name, value in kwargs.items()}
         leaves = [one for one in parcel.sent if one.requires_grad]
         if "twin" in where:
             say["own"] = where["twin"].state(parcel)
@@ -276,7 +263,7 @@ class RemoteWorld(End):
     def _in_source(self, stem: str, name: str, family: str) -> list[str]:
         """Return the ready-made calls that stand in an exercise's source, whether made or not."""
         glance, talk = Glance(stem, name, family), self.channel.talk
-        known = talk.did(glance) if talk else None
+        known = talk.took_already(glance) if talk else None
         if isinstance(known, list):
             return known
         found = self._glance(glance)
@@ -439,6 +426,7 @@ class RemoteWorld(End):
         self._broken: dict[str, BrokenFile] = {}
         self._loaded: list[str] = []
         self._stubs: dict[str, list[str]] = {}
+        self._about: dict[str, str] = {}
         self._deadline, self._ms = 0.0, 0
         self.lending = Lending(self)
 
@@ -496,6 +484,30 @@ class RemoteWorld(End):
 
     def _nonsense(self, says: str) -> Lost:
         return self._gone(WireError(says))
+
+
+class _Patience:
+    """Waits for a worker as long as a check may still take, and says how it was lost."""
+
+    def __init__(self, world: RemoteWorld, *, counts: bool = True) -> None:
+        self.world, self.counts, self.began = world, counts, 0.0
+
+    def __enter__(self) -> None:
+        world = self.world
+        if world._spent > world.seconds * GRACE:
+            raise world._gone(TimeoutError())  # it does not hear the alarm, and goes on
+        self.began = time.monotonic()
+        left = world.seconds - (world._spent if self.counts else 0.0)
+        world._ms = max(10, int(1000 * left))
+        world._deadline = self.began + world._ms / 1000 * GRACE + 2
+
+    def __exit__(self, _: object, problem: BaseException | None, __: object) -> None:
+        if self.counts:
+            self.world._spent += time.monotonic() - self.began
+        if isinstance(problem, OSError | EOFError | WireError):
+            raise self.world._gone(problem) from None
+        if isinstance(problem, TooLarge):
+            raise self.world._nonsense("it was asked more than a message can hold") from None
 
 
 class _Function:

@@ -81,52 +81,43 @@ class Talk:
         trail: every step, with what had been heard before it.
     """
 
-    def __init__(self, about: object) -> None:
-        self.heard = _joined(b"", json.dumps(about).encode(), b"")
+    def __init__(self, about: bytes) -> None:
+        self.heard = _joined(b"", about, b"")
         self.trail: list[tuple[bytes, Step]] = []
-        self._done: deque[Step] = deque()
-        self._replies: deque[Message | list[str]] = deque()
-
-    def did(self, step: Step) -> Message | list[str] | None:
-        """Note a step of the check that is run; return the reply if it was taken by heart."""
-        if not self._done:
-            self.trail.append((self.heard, step))
-            return None
-        if self._done.popleft() != step:
-            raise Diverged
-        return self._replies.popleft() if isinstance(step, Glance) else None
-
-    def again(self) -> Message | None:
-        """Return the reply that was heard by heart, while there is one."""
-        if not self._replies:
-            return None
-        reply = self._replies.popleft()
-        if not isinstance(reply, Message):
-            raise Diverged
-        return reply
+        self._by_heart: deque[tuple[Step, Message | list[str]]] = deque()
+        self._reply: Message | None = None
 
     def took(self, step: Step, reply: Message | list[str]) -> None:
         """Note a step that was taken by heart, and what came."""
         self.trail.append((self.heard, step))
-        self._done.append(step)
-        self._replies.append(reply)
+        self._by_heart.append((step, reply))
         self.hears(reply)
+
+    def took_already(self, step: Step) -> Message | list[str] | None:
+        """Note a step of the check that is run; return the reply if it was taken by heart."""
+        if not self._by_heart:
+            self.trail.append((self.heard, step))
+            return None
+        known, reply = self._by_heart.popleft()
+        if known != step:
+            raise Diverged
+        if isinstance(reply, Message):
+            self._reply = reply
+        return reply
+
+    def heard_already(self) -> Message | None:
+        """Return the message that answers the last step, if that was taken by heart."""
+        reply, self._reply = self._reply, None
+        return reply
 
     def hears(self, reply: Message | list[str]) -> None:
         """Note what has come."""
         said = reply if isinstance(reply, Message) else Message(json.dumps(reply).encode(), b"")
         self.heard = _joined(self.heard, *said)
 
-    @property
-    def goes_over_old_ground(self) -> bool:
-        """Whether the next step has been taken by heart."""
-        return bool(self._done)
-
 
 def _joined(before: bytes, text: bytes, body: bytes | bytearray) -> bytes:
-    made = hashlib.sha256(before)
-    made.update(len(text).to_bytes(8, "little"))
-    made.update(text)
+    made = hashlib.sha256(b"%s%d:%s" % (before, len(text), text))
     made.update(body)
     return made.digest()
 

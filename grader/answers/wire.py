@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from grader.answers.pretended.tensors import Elsewhere
 from grader.answers.talk import Message, Talk
@@ -47,6 +47,9 @@ DTYPES = {
     )
 }  # fmt: skip
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+# what NumPy knows as well; of PyTorch's own kinds of tensors, and no others
+QUICK = frozenset(("float32", "float64", "float16", "int64", "bool"))
+PLAIN = (Tensor, nn.Parameter)
 SIZES = {name: torch.empty(0, dtype=dtype).element_size() for name, dtype in DTYPES.items()}
 
 
@@ -79,14 +82,14 @@ class Parcel:
 
     def pack(self, value: Any, depth: int = 0) -> Any:
         """Turn a value into JSON; tensors are put into the parcel."""
-        kind = type(value)
-        if value is None or kind is bool:
-            return value
         if isinstance(value, Tensor):
             try:
                 return {"t": self.tensor(value)}
             except (TypeError, TooLarge):
                 return self.special(value, self)
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
         if kind is str:
             return value[:LONGEST_TEXT]
         if kind is int and -(2**63) <= value < 2**63:
@@ -114,16 +117,21 @@ class Parcel:
 
     def tensor(self, value: Tensor) -> int:
         """Put a tensor into the parcel and return its number; the same one keeps its number."""
-        if id(value) in self._places:
-            return self._places[id(value)]
-        wants = value.requires_grad
-        flat, strides, name = self._flat(value)
-        data = flat.numpy().tobytes()
+        number = self._places.get(id(value))
+        if number is not None:
+            return number
+        name = NAMES.get(value.dtype, "")
+        if type(value) in PLAIN and name in QUICK and value.is_cpu and _in_order(value):
+            strides, place = None, "" if self.home == "cpu" else "cpu"
+            if hasattr(value, "kit_place"):
+                place = str(value.kit_place[0])
+            data = value.detach().numpy().tobytes()
+        else:
+            flat, strides, name = self._flat(value)
+            data, place = flat.numpy().tobytes(), self._place(value)
         number = len(self.metas)
-        self._reserve(len(data))
-        self.chunks.append(data)
-        self.chunks.append(PADDING[-len(data) % ALIGNED])
-        self.metas.append([name, list(value.shape), strides, wants, self._place(value)])
+        self._add(data)
+        self.metas.append([name, [*value.shape], strides, value.requires_grad, place])
         self.sent.append(value)
         self._places[id(value)] = number
         return number
@@ -161,11 +169,14 @@ class Parcel:
         row = torch.from_numpy(np.array(value, ndmin=1, copy=True)).reshape(np.shape(value))
         return {"n": [self.tensor(row), scalar]}
 
-    def _reserve(self, size: int) -> None:
-        size += -size % ALIGNED
-        if self.size + size > LARGEST_BODY or len(self.metas) >= MOST_TENSORS:
+    def _add(self, data: bytes) -> None:
+        lacking = -len(data) % ALIGNED
+        if self.size + len(data) + lacking > LARGEST_BODY or len(self.metas) >= MOST_TENSORS:
             raise TooLarge
-        self.size += size
+        self.chunks.append(data)
+        if lacking:
+            self.chunks.append(PADDING[lacking])
+        self.size += len(data) + lacking
 
 
 @dataclass
@@ -234,6 +245,17 @@ class Opened:
         return array[()] if inner[1] is True and array.ndim == 0 else array
 
 
+def _in_order(value: Tensor) -> bool:
+    """Whether the numbers of a tensor lie in order, as they are, and are not too many."""
+    return (
+        value.layout is torch.strided
+        and value.is_contiguous()
+        and not value.is_neg()
+        and value.nbytes <= LARGEST_BODY
+        and value.dim() <= MOST_DIMENSIONS
+    )
+
+
 def send(
     channel: Channel,
     header: dict[str, Any],
@@ -273,12 +295,8 @@ class Channel:
 
     def put(self, message: Message, deadline: float | None, ms: int | None = None) -> None:
         """Send a message, with the time that the other side has; nothing is said twice."""
-        if self.talk is not None:
-            old = self.talk.goes_over_old_ground
-            self.talk.did(message)
-            if old:
-                return
-        self.put_now(message, deadline, ms)
+        if self.talk is None or self.talk.took_already(message) is None:
+            self.put_now(message, deadline, ms)
 
     def put_now(self, message: Message, deadline: float | None, ms: int | None) -> None:
         """Send a message, whatever is remembered."""
@@ -297,7 +315,7 @@ class Channel:
         """
         if self.talk is None:
             return self.take_now(deadline)
-        message = self.talk.again()
+        message = self.talk.heard_already()
         if message is None:
             message = self.take_now(deadline)
             self.talk.hears(message)
@@ -390,23 +408,23 @@ def receive(
 def _tensors(
     metas: list[Any], body: bytes | bytearray, trusted: bool, leaves: bool
 ) -> list[Tensor]:
-    made, at = [], 0
+    made, at, end = [], 0, len(body)
     for meta in metas:
         name, shape, strides, wants, _ = meta if trusted else _checked(meta)
-        count = _span(shape, strides)
+        count = math.prod(shape) if strides is None else _span(shape, strides)
         size = count * SIZES[name]
-        if at + size > len(body):
+        if at + size > end:
             raise WireError("a body is too short")
         row = _row(body, name, count, at, trusted)
         at += size + (-size % ALIGNED)
         try:
-            tensor = row.as_strided(shape, strides) if strides is not None else row.view(shape)
+            tensor = row.view(shape) if strides is None else row.as_strided(shape, strides)
         except RuntimeError as problem:
             raise WireError("a tensor's sizes are none") from problem
         if leaves and wants and (tensor.is_floating_point() or tensor.is_complex()):
             tensor = tensor.detach().requires_grad_()
         made.append(tensor)
-    if at != len(body):
+    if at != end:
         raise WireError("a body is too long")
     return made
 
@@ -435,9 +453,7 @@ def _sizes(sizes: Any) -> bool:
     )
 
 
-def _span(shape: list[int], strides: list[int] | None) -> int:
-    if strides is None:
-        return math.prod(shape)
+def _span(shape: list[int], strides: list[int]) -> int:
     if math.prod(shape) > LARGEST_BODY or 0 in shape:
         raise WireError("a tensor's strides are none")
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))

@@ -173,7 +173,8 @@ class Worker(End):
     def on_call(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
         """Call an exercise, or a module that an exercise has made, once or many times."""
         header = message.header
-        args, kwargs = message.unpack(header["value"])
+        args = [message.unpack(said) for said in header["args"]]
+        kwargs = {name: message.unpack(said) for name, said in header["kwargs"].items()}
         made = self._callable(header)
         if isinstance(made, nn.Module) and "own" in header:
             self._told(made, header["own"], message)

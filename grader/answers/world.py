@@ -161,9 +161,9 @@ class World(MetaPathFinder, Loader):
 
     def owner(self, code: types.CodeType) -> str | None:
         """Return the full name of the exercise whose code this is."""
-        for stem in self.modules:
-            if code.co_filename == str(self.path(stem)):
-                return self._owner_in(stem, code)
+        stem = Path(code.co_filename).stem
+        if stem in self.modules and code.co_filename == str(self.path(stem)):
+            return self._owner_in(stem, code)
         return None
 
     def _owner_in(self, stem: str, code: types.CodeType) -> str | None:

@@ -20,7 +20,7 @@ def run_by_heart(
         world.load(check.stem)
     except BrokenFile:
         return run(check, world, setting)
-    talk = world.talk_about([check.name, setting.seed, setting.device], check.stem)
+    talk = world.talk_about(f"{check.name} {setting.seed} {setting.device}", check.stem)
     try:
         outcome = world.recite(talk, memory)
         if outcome is not None:

@@ -71,7 +71,7 @@ class Judge:
             if self._is_untouched(check):
                 said = f"{check.full_exercise} is not started"
                 return Outcome("not started", message=said, headline=said)
-            with self.world.replaced({name: Hangs(name) for name in self.hanging}):
+            with self._without_what_hangs():
                 outcome, answer = self._run(check)
                 self.recogniser.saw(check, outcome)
                 if not outcome.passed:
@@ -83,6 +83,11 @@ class Judge:
                 raise
             return self._out_of_time(check, problem)
         return outcome
+
+    def _without_what_hangs(self) -> contextlib.AbstractContextManager[None]:
+        if not self.hanging:
+            return contextlib.nullcontext()
+        return self.world.replaced({name: Hangs(name) for name in self.hanging})
 
     def _run(self, check: Check) -> tuple[Outcome, Answer]:
         if self.by_heart is None or self.replaced or self.hanging:

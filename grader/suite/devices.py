@@ -54,19 +54,21 @@ def device_ready(answer: Any, draw: Draw, cases: Cases) -> None:
     for case in cases.cases:
         inputs = case.inputs(draw)
         want = case.want(inputs)
-        on_a_gpu(answer, draw, lambda _, c=case, i=inputs, w=want: _holds(answer, c, i, w))  # type: ignore[misc]
+        on_a_gpu(answer, draw, lambda on, c=case, i=inputs, w=want: _holds(answer, on, c, i, w))  # type: ignore[misc]
 
 
-def _holds(answer: Any, case: Case, inputs: tuple[Any, ...], want: Tensor) -> None:
+def _holds(
+    answer: Any, on: torch.device, case: Case, inputs: tuple[Any, ...], want: Tensor
+) -> None:
     given = tuple(leaf(value) for value in inputs)
     output = case.call(answer, given)
     same(output, want, like=first_float(inputs) if floating(want) else None)
-    goes_backward(output, [value for value in given if floating(value)])
+    goes_backward(output, [value for value in given if floating(value)], on)
 
 
-def goes_backward(output: Tensor, leaves: list[Tensor]) -> None:
-    """Pull the graph of an output, if it has one; by value, gradients have a law of their own."""
-    if output.requires_grad:
+def goes_backward(output: Tensor, leaves: list[Tensor], on: torch.device) -> None:
+    """Pull the graph of an output on a GPU, if it has one; gradients have a law of their own."""
+    if output.requires_grad and on.type != "cpu":
         torch.autograd.grad(output.sum(), leaves, allow_unused=True)
 
 
