@@ -1084,7 +1084,7 @@ def test_train_learns_the_table(answer, draw):
     # an unlucky start is nobody's mistake: a second model begins anew
     for most in (600, 400):
         model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
-        taken, right = learned(answer, model, ids, targets, 20, most)
+        taken, right = learned(answer, model, ids, targets, 15, most)
         if right == 4:
             break
     holds(right == 4, "the four pairs", f"after {taken} steps only {right} of 4 are right", right)

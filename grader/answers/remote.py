@@ -180,7 +180,9 @@ class RemoteWorld(End):
             self.process = self._start()
             self.channel = self.process.channel
         if self._beginning is not None and kind != "load":
-            say = {**say, "begin": self._beginning, "stand_ins": self._stand_ins()}
+            say = {**say, "begin": self._beginning}
+            if self._replaced:
+                say["stand_ins"] = self._stand_ins()
             self._beginning = None
         # an import has a clock of its own: the check that happens to need it may be nearly over
         with _Patience(self, counts=kind != "load"):
@@ -245,7 +247,8 @@ class RemoteWorld(End):
         for twin in mirrors:
             leaves += [w for w in twin.weights() if w.requires_grad]
         leaves = list({id(one): one for one in leaves}.values())
-        say["switches"] = [torch.is_grad_enabled(), NAMES[torch.get_default_dtype()]]
+        self.left = Left(torch.is_grad_enabled(), torch.get_default_dtype())
+        say["switches"] = [self.left.gradients_on, NAMES[self.left.dtype]]
         if times != 1:
             say["times"] = times
         if self._notice:

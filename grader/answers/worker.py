@@ -95,7 +95,8 @@ class Worker(End):
             raise WireError(f"nothing does {kind}")
         if "begin" in message.header:
             self._begin(message.header["begin"])
-            self._replace(message.header["stand_ins"])
+            if "stand_ins" in message.header:
+                self._replace(message.header["stand_ins"])
         say, parcel = does(message)
         return say, parcel
 
@@ -251,8 +252,6 @@ class Worker(End):
 
     def _replace(self, stand_ins: Sequence[Any]) -> None:
         """Put stand-ins in the place of exercises, for this check."""
-        if not stand_ins:
-            return
         made: dict[str, Any] = {}
         for full, how, number, name in stand_ins:
             if how == "hangs":
@@ -298,12 +297,16 @@ class Worker(End):
             with around, watching, SoftLimit(header["ms"]):
                 return made(*args, **kwargs)
         finally:
-            told["left"] = [torch.is_grad_enabled(), NAMES.get(torch.get_default_dtype(), "")]
+            left = [torch.is_grad_enabled(), NAMES.get(torch.get_default_dtype(), "")]
+            if left != header["switches"]:
+                told["left"] = left
             _switch(True, torch.float32)
-            told["seen"] = seen[:MOST_WARNINGS]
+            if seen:
+                told["seen"] = seen[:MOST_WARNINGS]
             if self.crossing is not None and "crosses" in header:
                 told["mistakes"] = [one.said() for one in self.crossing.trip.mistakes]
-            told["warnings"] = self._warned[:]
+            if self._warned:
+                told["warnings"] = self._warned[:]
 
     def _watch_kernels(self, family: str | None) -> None:
         """Put a net under the calls of a family, and take it away where nothing is looked for."""

@@ -1,6 +1,7 @@
 """What judging apart costs: ratios from one run, never absolute times.
 
-`python -m grader.proof.batch_benchmark [COUNT]` grades COUNT copies of the solutions.
+`python -m grader.proof.batch_benchmark [COUNT [ROUNDS]]` grades COUNT copies of the solutions, and
+right answers that differ. Each round measures everything once: no machine is always as fast.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.chapters import Catalogue, World, catalogue, places
@@ -22,43 +25,96 @@ from grader.judging.process import JudgeProcess
 from grader.judging.run import Setting, run
 from grader.sandbox import Isolation, offered
 
-PYTEST_RUNS = 6
 SLOTS = 2
+STARTS = 15
 
 
-def main(count: int = 24) -> None:
+@dataclass
+class Times:
+    """Seconds for each submission, one for each round."""
+
+    own: list[float] = field(default_factory=list)
+    own_mixed: list[float] = field(default_factory=list)
+    new: list[float] = field(default_factory=list)
+    again: list[float] = field(default_factory=list)
+    batch: list[float] = field(default_factory=list)
+    mixed: list[float] = field(default_factory=list)
+    pytest: list[float] = field(default_factory=list)
+
+    def of(self, name: str) -> float:
+        """Return the middle one of a kind."""
+        return statistics.median(getattr(self, name))
+
+    def ratio(self, one: str, other: str) -> float:
+        """Return how many times longer one takes, the middle of the rounds."""
+        pairs = zip(getattr(self, one), getattr(self, other), strict=True)
+        return statistics.median(a / b for a, b in pairs)
+
+
+def main(count: int = 100, rounds: int = 5) -> None:
     """Print the ratios."""
     import torch
 
     torch.set_num_threads(1)
-    known = catalogue()
-    own = _suites(known)
-    print(f"suites' own time, warm, in one process       {own:6.2f} s")
-    with _judge(offered()) as judge, _judge(None) as open_judge:
-        shut_in = statistics.median(_hear(judge, known) for _ in range(9))
-        in_the_open = statistics.median(_hear(open_judge, known) for _ in range(9))
-    print(f"a right submission, judged alone             {shut_in:6.2f} s = {shut_in / own:.2f} x")
-    print(f"  the same without walls                     {in_the_open:6.2f} s, so the walls cost "
-          f"{1000 * (shut_in - in_the_open):.0f} ms")  # fmt: skip
-    each, early, late = _batch(known, count)
-    print(f"a right submission of {count}, two judges      {each:6.2f} s = {each / own:.2f} x")
-    alone = _pytest()
-    print(f"one pytest process each, two at a time       {alone:6.2f} s each (measured on "
-          f"{PYTEST_RUNS}): the batch is {alone / each:.1f} times as fast")  # fmt: skip
-    print(f"memory of judge and nursery, peak            {early} MB after the first quarter, "
-          f"{late} MB at the end")  # fmt: skip
+    known, times, memory = catalogue(), Times(), []
+    cores = [*sorted(os.sched_getaffinity(0)), 0][:SLOTS]
+    with contextlib.ExitStack() as stack:
+        walls, plain = (stack.enter_context(_judge(how)) for how in (offered(), None))
+        pair = [stack.enter_context(_judge(offered(), core)) for core in cores]
+        for judge in pair:
+            _batch([judge], _others())
+        for turn in range(rounds):
+            times.own.append(_suites(known, [places.SOLUTIONS]))
+            times.own_mixed.append(_suites(known, _others()))
+            times.new.append(_hear(walls, places.SOLUTIONS, seed=turn + 1))
+            _hear(walls, places.SOLUTIONS)
+            times.again.append(_hear(walls, places.SOLUTIONS))
+            times.batch.append(_batch(pair, [places.SOLUTIONS] * max(2, count // rounds)))
+            times.mixed.append(_batch(pair, _others()))
+            times.pytest.append(_pytest())
+            memory.append(sum(_memory(judge.pid) for judge in pair))
+        _tell(times, memory, _start(walls) - _start(plain))
 
 
-def _suites(known: Catalogue) -> float:
-    world, setting = World(places.SOLUTIONS, known.names()), Setting()
+def _tell(times: Times, memory: list[int], walls: float) -> None:
+    def line(what: str, name: str, own: str = "own") -> None:
+        print(f"{what:<47}{times.of(name):6.2f} s = {times.ratio(name, own):.2f} x")
+
+    line("the suites on the solutions, in one process", "own")
+    line("a right submission alone, the first of a seed", "new")
+    line("a right submission alone, not the first", "again")
+    print(f"{'  of which the walls':<47}{walls:6.3f} s")
+    line("copies in a batch, two judges, each", "batch")
+    line("different ones in a batch, each", "mixed", "own_mixed")
+    print(f"{'one pytest process each, two at a time':<47}{times.of('pytest'):6.2f} s each: the "
+          f"batch is {times.ratio('pytest', 'batch'):.1f} times as fast")  # fmt: skip
+    print(f"{'memory of two judges and nurseries, peak':<47}{memory[0]:6d} MB after the first "
+          f"round, {memory[-1]} MB at the end")  # fmt: skip
+
+
+def _suites(known: Catalogue, folders: list[Path]) -> float:
+    """Return the time for each folder."""
     checks = [check for exercise in known.exercises() for check in exercise.checks]
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
+    worlds = [World(folder, known.names()) for folder in folders]
+    for world in worlds:
+        for stem in known.names():
+            world.load(stem)
+    began = time.perf_counter()
+    for world in worlds:
         for check in checks:
-            run(check, world, setting)
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
+            run(check, world, Setting())
+    return (time.perf_counter() - began) / len(folders)
+
+
+def _start(judge: JudgeProcess) -> float:
+    """Return the time for a submission of which only one function is judged."""
+    only = ["ex03_masking.causal_mask"]
+    return statistics.median(_hear(judge, places.SOLUTIONS, only=only) for _ in range(STARTS))
+
+
+def _others() -> list[Path]:
+    """Return right answers written in other ways; loops take ten times as long as anything else."""
+    return [path for path in sorted(places.VARIANTS.glob("[a-z]*")) if path.name != "loops"]
 
 
 @contextlib.contextmanager
@@ -66,42 +122,39 @@ def _judge(isolation: Isolation | None, core: int | None = None) -> Iterator[Jud
     judge = JudgeProcess(isolation, core=core)
     try:
         judge.wait()
-        _hear(judge, catalogue())
+        _hear(judge, places.SOLUTIONS)
         yield judge
     finally:
         judge.close()
 
 
-def _hear(judge: JudgeProcess, known: Catalogue) -> float:
+def _hear(
+    judge: JudgeProcess, answers: Path, seed: int = 0, only: list[str] | None = None
+) -> float:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
-        for path in places.SOLUTIONS.glob("ex*.py"):
+        for path in answers.glob("ex*.py"):
             (Path(folder) / path.name).write_bytes(path.read_bytes())
+        names = only or [exercise.full for exercise in catalogue().exercises()]
         began = time.perf_counter()
-        names = [exercise.full for exercise in known.exercises()]
-        results = judge.hear(Path(folder), names, "cpu", 0, Limits())
+        results = judge.hear(Path(folder), names, "cpu", seed, Limits())
         assert all(result.passed for result in results)
         return time.perf_counter() - began
 
 
-def _batch(known: Catalogue, count: int) -> tuple[float, int, int]:
-    """Return the time for each submission, and the memory early and late."""
-    cores = [*sorted(os.sched_getaffinity(0)), 0][:SLOTS]
-    with _judge(offered(), cores[0]) as one, _judge(offered(), cores[1]) as other:
-        judges = [one, other]
-        began = time.perf_counter()
-        with ThreadPoolExecutor(SLOTS) as pool:
-            list(pool.map(lambda j: _many(j, known, count // 4 // SLOTS), judges))
-            early = sum(_memory(judge.pid) for judge in judges)
-            rest = count // SLOTS - count // 4 // SLOTS
-            list(pool.map(lambda j: _many(j, known, rest), judges))
-        each = (time.perf_counter() - began) / (count // SLOTS * SLOTS)
-        return each, early, sum(_memory(judge.pid) for judge in judges)
+def _batch(pair: list[JudgeProcess], answers: list[Path]) -> float:
+    """Return the time for each submission."""
+    waiting = deque(answers)
 
+    def work(judge: JudgeProcess) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                _hear(judge, waiting.popleft())
 
-def _many(judge: JudgeProcess, known: Catalogue, count: int) -> None:
-    for _ in range(count):
-        _hear(judge, known)
+    began = time.perf_counter()
+    with ThreadPoolExecutor(SLOTS) as pool:
+        list(pool.map(work, pair))
+    return (time.perf_counter() - began) / len(answers)
 
 
 def _pytest() -> float:
@@ -112,8 +165,8 @@ def _pytest() -> float:
 
     began = time.perf_counter()
     with ThreadPoolExecutor(SLOTS) as pool:
-        list(pool.map(one, range(PYTEST_RUNS)))
-    return (time.perf_counter() - began) / PYTEST_RUNS
+        list(pool.map(one, range(SLOTS)))
+    return (time.perf_counter() - began) / SLOTS
 
 
 def _memory(pid: int) -> int:
