@@ -15,7 +15,7 @@ def listen():
     pipe = worker.channel.socket
     while True:
         pipe.recv(10**6)
-        text = b'{"reply":3,"value":true}'
+        text = b'{"reply":1,"value":true}'
         pipe.sendall(len(text).to_bytes(4, "little") + b"\0" * 4 + text)
 
 

@@ -13,8 +13,8 @@ import time
 turn = itertools.count()
 TEXTS = (
     b"\xff\xfe", b"[]", b"null", b'{"reply": NaN}', b'{"reply": 1e999}', b'{"reply": 1.0}',
-    b'{"reply": 2, "reply": 3, "ask": "load", "n": 2, "n": 3}', b'{"ask": "x"}', b'{"n": 1}',
-    b'{"reply": 2, "tensors": NaN}', b'{"reply": 2, "tensors": {}}', b'{"reply":' + b"9" * 5000 + b"}",
+    b'{"reply": 1, "reply": 3, "ask": "load", "n": 2, "n": 3}', b'{"ask": "x"}', b'{"n": 1}',
+    b'{"reply": 1, "tensors": NaN}', b'{"reply": 1, "tensors": {}}', b'{"reply":' + b"9" * 5000 + b"}",
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ worker = next(found for found in gc.get_objects() if type(found).__name__ == "Wo
 
 def write():
     while True:
-        text = b'{"reply":3,"value":true}'
+        text = b'{"reply":1,"value":true}'
         try:
             os.write(
                 worker.channel.socket.fileno(), len(text).to_bytes(4, "little") + b"\0" * 4 + text
