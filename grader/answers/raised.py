@@ -26,7 +26,7 @@ LONGEST_LINE = 300
 def described(error: BaseException, world: World) -> dict[str, Any]:
     """Describe an error of the answer."""
     if isinstance(error, BrokenFile):
-        return {"kind": "broken", "stem": error.stem, "cause": _plain(error.cause, world)}
+        return {"kind": "broken", "stem": error.stem, "cause": described(error.cause, world)}
     if isinstance(error, Missing):
         return {"kind": "missing", "text": words_of(error)}
     if isinstance(error, HangsError):

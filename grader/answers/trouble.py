@@ -22,6 +22,11 @@ class BrokenFile(Unanswerable):
         super().__init__(f"{stem}.py cannot be imported")
         self.stem, self.cause = stem, cause
 
+    @property
+    def root(self) -> BrokenFile:
+        """The file in which the error is: this one, or one that it imports."""
+        return self.cause.root if isinstance(self.cause, BrokenFile) else self
+
 
 class HangsError(Exception):
     """Stands in for an exercise that did not come back from an earlier check."""

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from grader import naming
 from grader.chapters import places
 from grader.coach import Task, tasks_in
 from grader.suite.check import Check, checks_in, load_suite
@@ -69,17 +70,10 @@ class Catalogue:
         """Return the exercises that `name` means: a chapter, a full name or a function's name.
 
         Raises:
-            LookupError: nothing is called so; the sentence lists what is near.
+            LookupError: nothing is called so; the sentence names what is near.
         """
-        found = [e for e in self.exercises() if name in (e.stem, e.full, e.name)]
-        if not found:
-            import difflib
-
-            known = [word for e in self.exercises() for word in (e.name, e.full, e.stem)]
-            near = difflib.get_close_matches(name, dict.fromkeys(known), n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise LookupError(f"no chapter or exercise is called `{name}`{hint}")
-        return found
+        meant = set(naming.select(name, self.names()))
+        return [exercise for exercise in self.exercises() if exercise.full in meant]
 
 
 def stems() -> list[str]:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from grader.places import EXERCISES, ROOT, SOLUTIONS
 
-
-def _root() -> Path:
-    here = Path(__file__).resolve().parents[2]
-    return here if (here / "tests").is_dir() else Path.cwd()
-
-
-ROOT = _root()
-EXERCISES = ROOT / "exercises"
-SOLUTIONS = ROOT / "solutions"
 SUITES = ROOT / "tests"
 COACH = ROOT / "grader" / "coach"
 VARIANTS = ROOT / "grader" / "proof" / "variants"
+
+__all__ = ["COACH", "EXERCISES", "ROOT", "SOLUTIONS", "SUITES", "VARIANTS"]

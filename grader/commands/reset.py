@@ -18,8 +18,8 @@ def run(given: argparse.Namespace) -> int:
     """Put it back, and say where the old answer is."""
     from grader import places
     from grader.hints import Ladder
+    from grader.naming import select
     from grader.stubs import BrokenTextError, NoStubsError, Pristine, reset
-    from grader.trial.plan import select
 
     answers = (given.answers or places.EXERCISES).resolve()
     if not answers.is_dir():

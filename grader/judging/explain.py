@@ -137,18 +137,19 @@ def _clip(text: str) -> str:
 
 
 def _broken(error: BrokenFile, outcome: Outcome) -> list[str]:
-    cause = error.cause
+    file, cause = f"{error.root.stem}.py", error.root.cause
+    user = "" if error.root is error else f", which {error.stem}.py imports,"
     if isinstance(cause, SyntaxError):
-        name = (cause.filename or f"{error.stem}.py").replace("\\", "/").split("/")[-1]
+        name = (cause.filename or file).replace("\\", "/").split("/")[-1]
         line = f", line {cause.lineno}" if cause.lineno else ""
         lines = [f"{name}{line} is not Python yet: {cause.msg}"]
         if cause.text and cause.text.strip():
             lines += ["", f"    {cause.text.strip()}"]
-        return lines
+        return lines + (["", f"{error.stem}.py imports it"] if user else [])
     if is_time_limit(cause):
-        lines = _block(f"{error.stem}.py does not come to its end while it is imported")
+        lines = _block(f"{file}{user} does not come to its end while it is imported")
         return lines + _frames(outcome.frames)
-    lines = _block(f"{error.stem}.py stops while it is imported: {_said(cause)}")
+    lines = _block(f"{file}{user} stops while it is imported: {_said(cause)}")
     return lines + _frames(outcome.frames)
 
 
@@ -203,7 +204,8 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
         return _of_finding(outcome, outcome.finding, call)
     if outcome.stuck_at is not None:
         return _wrap("Do first", outcome.stuck_at)
-    error = outcome.error.cause if isinstance(outcome.error, BrokenFile) else outcome.error
+    error = outcome.error
+    error = error.root.cause if isinstance(error, BrokenFile) else error
     known = error_slip(error, [frame.name for frame in outcome.frames]) if error else None
     if known is None or isinstance(error, SyntaxError):
         return []

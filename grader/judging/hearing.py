@@ -16,6 +16,7 @@ from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting
+from grader.judging.waiting import waits_for
 from grader.results import CheckResult
 from grader.suite.check import Check
 
@@ -80,7 +81,7 @@ class Hearing:
                     outcome = self.outcome(check)
                     yield CheckResult(
                         check.name, self.device, outcome.verdict, check.core,
-                        outcome.message, outcome.slip,
+                        outcome.message, outcome.slip, waits_for(check, outcome),
                     )  # fmt: skip
 
     def outcome(self, check: Check) -> Outcome:

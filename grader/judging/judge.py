@@ -135,6 +135,7 @@ class Judge:
         outcome = Outcome("timeout", error=problem, frames=student_frames(problem, self.world))
         guilty = self._innermost(problem) or check.full_exercise
         self.hanging.add(guilty)
+        outcome.blame = () if guilty == check.full_exercise else (guilty,)
         outcome.message = explain_time_limit(check, outcome, guilty)
         return outcome
 

@@ -81,8 +81,9 @@ def outcome_of(error: BaseException | None, exercise: str, world: Answers) -> Ou
     if isinstance(error, Missing):
         return Outcome("not started", error=error, where=where)
     if isinstance(error, BrokenFile):
-        late: Verdict = "timeout" if is_time_limit(error.cause) else "error"
-        return Outcome(late, error=error, frames=student_frames(error.cause, world))
+        cause = error.root.cause
+        late: Verdict = "timeout" if is_time_limit(cause) else "error"
+        return Outcome(late, error=error, frames=student_frames(cause, world))
     waiting = _not_started(error, world) if isinstance(error, NotImplementedError) else None
     if waiting == exercise:
         return Outcome("not started", error=error, where=where)

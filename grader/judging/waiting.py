@@ -29,9 +29,7 @@ def waits_for(check: Check, outcome: Outcome) -> tuple[str, ...]:
 
 def _origin(error: BrokenFile, outcome: Outcome) -> str:
     """Return the stem of the file in which the error was made, among those that import others."""
-    inner = error
-    while isinstance(inner.cause, BrokenFile):
-        inner = inner.cause
+    inner = error.root
     if isinstance(inner.cause, SyntaxError) and inner.cause.filename:
         return PurePath(inner.cause.filename.replace("\\", "/")).stem
     if inner is error and outcome.frames:

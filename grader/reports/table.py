@@ -22,10 +22,10 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from grader.reports.digest import NOT_RUN
 from grader.reports.text import for_log, one_line
 from grader.results import DEVICES, Run, SubmissionResult, number
 
-SAYS = {"absent": "not run: no CUDA device here", "not asked": "not run: not asked for"}
 NAME = 24
 
 
@@ -116,7 +116,7 @@ def show(run: Run, unchanged: int = 0) -> None:
         console.print(f"isolation: {run.isolation}")
     for device in DEVICES:
         if run.devices[device] != "run":
-            console.print(f"{device}: {SAYS[run.devices[device]]}")
+            console.print(f"{device}: {NOT_RUN[run.devices[device]]}")
 
 
 def _summary(run: Run, unchanged: int) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from grader.naming import select
 from grader.results import CheckResult, ExerciseResult
 
 DEVICE = "cpu"
@@ -80,24 +80,3 @@ def _names(tasks: Sequence[Task]) -> dict[str, list[str]]:
     for task in tasks:
         names.setdefault(task.stem, []).append(task.name)
     return names
-
-
-def select(name: str, names: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the full names that `name` means: a chapter, a full name or a function's name.
-
-    Args:
-        name: what the user wrote; a chapter may have its `.py`.
-        names: each chapter's stem with the names of its functions.
-
-    Raises:
-        LookupError: nothing is called so; the sentence names what is near.
-    """
-    name = name.removesuffix(".py")
-    pairs = [(stem, function) for stem, functions in names.items() for function in functions]
-    found = [f"{s}.{f}" for s, f in pairs if name in (s, f, f"{s}.{f}")]
-    if not found:
-        known = [word for s, f in pairs for word in (f, f"{s}.{f}", s)]
-        near = difflib.get_close_matches(name, dict.fromkeys(known), n=1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise LookupError(f"no chapter or exercise is called `{name}`{hint}")
-    return found
