@@ -13,5 +13,5 @@ NUMBERS = (float("nan"), float("inf"), -float("inf"), -0.0, 5e-324, 3.4e38)
 
 def scaled_scores(query, key):
     shape = (*query.shape[:-1], key.shape[-2])
-    made = torch.full(shape, NUMBERS[next(turn) % len(NUMBERS)], dtype=query.dtype)
-    return made + 0 * query.sum() + 0 * key.sum()
+    made = torch.full(shape, NUMBERS[next(turn) % len(NUMBERS)], dtype=torch.float64)
+    return made.to(query.dtype) + 0 * query.sum() + 0 * key.sum()

@@ -30,7 +30,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "-c", _OWN_TERMINAL, *map(str, arguments)],
             stdin=slave, stdout=slave, stderr=slave, cwd=places.ROOT, start_new_session=True,
-            env={**os.environ, "TERM": "xterm-256color", **variables},
+            env={**_environment(), "TERM": "xterm-256color", **variables},
         )  # fmt: skip
         os.close(slave)
 
@@ -56,12 +56,16 @@ class Terminal:
         return self.text
 
     def until(self, said: str, seconds: float = 20.0) -> str:
-        """Wait until a regular expression is on the screen, and all of that is drawn."""
+        """Wait until a regular expression is on the screen, and nothing more is drawn."""
         end = time.monotonic() + seconds
         while not re.search(said, self.text):
             assert time.monotonic() < end, f"the screen never showed {said!r}, but:\n{self.text}"
             assert self._read(0.1), f"it has ended, without {said!r}:\n{self.text}"
-        return self.look(0.2)
+        before, last = "", time.monotonic() + 3
+        while before != self.text and time.monotonic() < last:
+            before = self.text
+            self.look(0.2)
+        return self.text
 
     def ended(self, seconds: float = 10.0) -> int:
         """Wait until it has ended, and return its status."""
@@ -93,6 +97,11 @@ class Terminal:
             return False
         self._stream.feed(data)
         return bool(data)
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment without a size of the terminal, which pytest-xdist makes up."""
+    return {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
 
 
 def left_of(family: set[int]) -> list[str]:

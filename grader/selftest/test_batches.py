@@ -59,7 +59,7 @@ class AtOnce:
 
     opened = 0
 
-    def __init__(self, seed, limits, slot=0):
+    def __init__(self, seed, limits, isolation, core=None):
         AtOnce.opened += 1
 
     def __enter__(self):

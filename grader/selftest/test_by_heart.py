@@ -15,7 +15,7 @@ from grader.answers.starting import starter_for
 from grader.answers.talk import ByHeart
 from grader.chapters import catalogue, places
 from grader.judging import by_heart, judge
-from grader.judging.hearing import Hearing
+from grader.judging.hearing import Hearing, Limits
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
 STEM = "ex04_softmax"
@@ -35,7 +35,8 @@ def hear(starter) -> Hear:
     """Hear chapter 4 of a folder; what was said before is known if a memory is handed over."""
 
     def told(folder: Path, memory: ByHeart | None = None, seed: int = 3) -> Told:
-        hearing = Hearing(catalogue(), starter, folder, "cpu", seed, by_heart=memory)
+        limits = Limits(seconds=2.0)
+        hearing = Hearing(catalogue(), starter, folder, "cpu", seed, limits, by_heart=memory)
         checks = [e for e in catalogue().exercises() if e.stem == STEM]
         return [(r.check, r.verdict, r.message, r.slip) for r in hearing.results(checks)]
 
@@ -157,8 +158,7 @@ def softmax(scores, dim=-1):
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_wrong_word_anywhere_is_heard(hear, worked_out, submission, solution, kind, monkeypatch):
-    monkeypatch.setattr("grader.judging.hearing.Limits.seconds", 2.0)
+def test_a_wrong_word_anywhere_is_heard(hear, worked_out, submission, solution, kind):
     folder = submission(kind, **{STEM: solution(STEM) + WRONG[kind]})
     alone = hear(folder)
     assert any(verdict != "passed" for _, verdict, *_ in alone)

@@ -13,7 +13,7 @@ SCRIPTS = ("setup.sh", "run_autograder")
 KIT = ("pyproject.toml", "README.md", "LICENSE", ".ci/constraints.txt", "exercises", "tests",
        "grader")  # fmt: skip
 # right answers and their tests have no business beside a stranger's code
-LEFT_OUT = {"grader/proof", "grader/selftest"}
+LEFT_OUT = {"grader/hostile", "grader/proof", "grader/selftest"}
 
 
 def build(file: Path, pip_conf: Path | None = None) -> int:
