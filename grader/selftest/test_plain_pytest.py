@@ -99,6 +99,20 @@ def test_a_syntax_error_is_a_sentence(submission):
 
 
 @pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def dot_product(", "ex01_scores.py, line 1 is not Python yet"),
+        ("\nnothing_of_that_name\n", "ex01_scores.py, which ex04_softmax.py imports, stops"),
+    ],
+)
+def test_the_file_that_is_broken_is_named_and_not_those_that_import_it(submission, text, says):
+    folder = submission("broken", ex01_scores=text)
+    done = run("-x", "tests/test_ex04_softmax.py", f"--answers={folder}")
+    assert says in done.stdout
+    assert "BrokenFile" not in done.stdout
+
+
+@pytest.mark.parametrize(
     ("options", "says"),
     [
         (["--answers=no/such/folder"], "there is no folder"),
