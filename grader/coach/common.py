@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from grader.judging.outcome import describe
 from grader.suite.compare import Finding
 
 
@@ -84,6 +85,11 @@ COMMON = (
         _type(list),
         "A list came back: put tensors together with torch.stack or torch.cat, plain numbers with "
         "torch.tensor.",
+    ),
+    Common(
+        "returns_function",
+        lambda found: found.kind == "type" and "function" in describe(found.actual),
+        "A function came back, not what it gives: call it, with its arguments in brackets.",
     ),
     Common(
         "not_boolean",

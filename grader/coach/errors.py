@@ -42,6 +42,11 @@ ERRORS = (
         "`.values`, or use amax and amin.",
     ),
     _error(
+        "caret_for_a_power",
+        r"bitwise_xor|type\(s\) for \^",
+        "`^` is no power in Python, it compares bits: a power is `**`.",
+    ),
+    _error(
         "all_sizes_for_one",
         r"torch\.Size'|'torch\.Size|type Size",
         "`.shape` is all the sizes at once: pick the one that is meant, as in shape[0] or "
@@ -66,8 +71,8 @@ ERRORS = (
     _error(
         "number_for_a_tensor",
         r"'(int|float|bool)' object (has no attribute|is not (subscriptable|iterable))",
-        "A plain Python number stands where a tensor belongs: look at the order of the arguments, "
-        "and for `.item()`, `float()` or `int()`.",
+        "A plain Python number is used like a tensor, whose methods it does not have: or do two "
+        "arguments stand in the wrong order?",
     ),
     _error(
         "arithmetic_with_a_mask",

@@ -141,7 +141,7 @@ def with_a_batch(n, device=None):
 @causal_mask.slip("the docstring: n")
 def no_shape_of_nothing(n, device=None):
     """With n = 0 there are no rows to make a list of, and the shape is lost: it is [0, 0]."""
-    return _causal(n, device) if n else torch.zeros(0, dtype=torch.bool, device=device)
+    return _causal(n, device) if n else torch.zeros(0, device=device)
 
 
 padding_mask = Task(

@@ -177,6 +177,27 @@ def softmax_twice(scores, dim=-1):
 
 
 @softmax.slip(LARGEST_SCORE)
+def largest_taken_off_above_only(scores, dim=-1):
+    """The largest score is taken off above, but not in the sum below: both need the same powers."""
+    return _exp(scores, dim) / torch.exp(scores).sum(dim, keepdim=True)
+
+
+@softmax.slip(LARGEST_SCORE)
+def largest_taken_off_after_exp(scores, dim=-1):
+    """You took the largest score off the powers: it comes off the scores, before exp."""
+    peak = _peak(scores, dim)
+    powers = torch.exp(scores) - peak.masked_fill(peak == -torch.inf, 0)
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@softmax.slip("the chapter's text, The formula")
+def e_rounded(scores, dim=-1):
+    """Your e has too few digits: torch.exp knows all of them."""
+    peak = _peak(scores, dim)
+    return _share(2.718 ** (scores - peak.masked_fill(peak == -torch.inf, 0)), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
 def smallest_taken_off(scores, dim=-1):
     """You took off the smallest score: exp of what is left still overflows, take the largest."""
     low = -_peak(-scores.masked_fill(scores == -torch.inf, torch.inf), dim)
@@ -346,6 +367,15 @@ def over_dim_one(query, key, mask=None):
 def over_dim_zero(query, key, mask=None):
     """softmax ran over dim 0, the queries or the batch: the keys are the last dimension, -1."""
     return _softmax(_closed(_scaled(query, key), mask), 0)
+
+
+@attention_weights.slip(WEIGHTS_IN_001)
+def over_queries_and_keys(query, key, mask=None):
+    """All your weights together sum to 1: softmax needs a dimension, and its second argument is
+    that, not the mask."""
+    scores = _closed(_scaled(query, key), mask)
+    powers = torch.exp(scores - _largest(scores))
+    return powers / powers.sum()
 
 
 @attention_weights.slip(MASKING)
