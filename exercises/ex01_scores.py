@@ -23,6 +23,12 @@ Shapes
     rows          x [n, d_in]  weight [d_out, d_in]   x W^T + b      [n, d_out]  project_linear
     columns       x [d_in, n]  weight [d_out, d_in]   W x + b 1^T    [d_out, n]  project_columns
 
+    In a signature, Float[Tensor, "*batch n d"] is only a note: a floating tensor whose last sizes
+    are called n and d. *batch stands for any number of dimensions before them, none too: [5, 3],
+    [2, 5, 3] and [4, 2, 5, 3] all are [*batch, n, d]. `.mT` or transpose(-2, -1) turns the last two
+    whatever stands before; `.T` turns all of them. "Any strides" means that the numbers may lie in
+    memory in any order, as after a transpose: `view` may stop there, `reshape` does not.
+
     Then the scores, one row for each query and one column for each key:
 
                                             key 0  key 1  key 2
@@ -79,7 +85,7 @@ def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor,
 
     Raises:
         ValueError: `a` or `b` is not a vector, or their lengths differ; the sentence names the
-            sizes.
+            sizes, as in "a is [3] and b is [2]".
 
     Source: document 002, "Naive Attention".
 

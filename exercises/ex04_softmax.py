@@ -32,6 +32,8 @@ Where the documents are loose
 
 May be used
     torch.exp, sum, amax, where, masked_fill, torch.logsumexp and your own earlier chapters.
+    sum and amax drop the dimension that they run over; with keepdim=True it stays, with size 1,
+    and the result still lines up with the scores.
     Not a ready-made softmax, log_softmax, softmin or attention, under whatever name: the point
     is to build it. From chapter 5 on torch.softmax is yours.
 """
@@ -51,9 +53,10 @@ def softmax(scores: Float[Tensor, "*shape"], dim: int = -1) -> Float[Tensor, "*s
 
     Difficulty 4 of 5, about 20 minutes.
 
-    The weights must be right at any size of score: at 1e4, where exp overflows, and where whole
-    slices lie far below 0. A score of minus infinity is a closed door: its weight is exactly 0. A
-    slice with every door closed has no weights to give: it becomes zeros, and gradients that
+    A slice is the scores that share one weight of 1: a row of a matrix if `dim` is -1, a column if
+    it is 0. The weights must be right at any size of score: at 1e4, where exp overflows, and where
+    whole slices lie far below 0. A score of minus infinity is a closed door: its weight is exactly
+    0. A slice with every door closed has no weights to give: it becomes zeros, and gradients that
     flow back through it are finite.
 
     Args:

@@ -140,9 +140,11 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
-    """Tell a slip in full once; further checks that show the same point back to it."""
+    """Tell a slip or an error in full once; further checks that show the same point back to it."""
     told = item.config.stash[TOLD]
-    key = (check.full_exercise, outcome.slip or outcome.blame)
+    # an error that nobody has named yet repeats itself in check after check
+    same_error = outcome.headline if outcome.error is not None else ""
+    key = (check.full_exercise, outcome.slip or outcome.blame or same_error)
     if isinstance(outcome.error, BrokenFile):
         key = ("", outcome.headline)
     if not key[1] or told.setdefault(key, item.name) == item.name:

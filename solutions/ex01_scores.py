@@ -31,7 +31,7 @@ def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor,
 
     Raises:
         ValueError: `a` or `b` is not a vector, or their lengths differ; the sentence names the
-            sizes.
+            sizes, as in "a is [3] and b is [2]".
 
     Source: document 002, "Naive Attention".
 

@@ -15,9 +15,10 @@ def softmax(scores: Float[Tensor, "*shape"], dim: int = -1) -> Float[Tensor, "*s
 
     Difficulty 4 of 5, about 20 minutes.
 
-    The weights must be right at any size of score: at 1e4, where exp overflows, and where whole
-    slices lie far below 0. A score of minus infinity is a closed door: its weight is exactly 0. A
-    slice with every door closed has no weights to give: it becomes zeros, and gradients that
+    A slice is the scores that share one weight of 1: a row of a matrix if `dim` is -1, a column if
+    it is 0. The weights must be right at any size of score: at 1e4, where exp overflows, and where
+    whole slices lie far below 0. A score of minus infinity is a closed door: its weight is exactly
+    0. A slice with every door closed has no weights to give: it becomes zeros, and gradients that
     flow back through it are finite.
 
     Args:

@@ -374,7 +374,8 @@ def test_score_spread_leaves_the_global_generator(answer, draw):
     holds(
         all(map(torch.equal, before, after)),
         "torch's own generator",
-        "its state changed, although `generator` was given",
+        "its state changed, although `generator` was given: nothing else is to be seeded or drawn "
+        "from",
     )
 
 

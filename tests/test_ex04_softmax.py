@@ -117,7 +117,7 @@ def softmax_kernels(scores):
 
 @check("softmax", core=True)
 def test_softmax_is_your_own(answer, draw):
-    """Refuses a ready-made softmax, log_softmax, softmin or attention, under any name."""
+    """Refuses a ready-made softmax or attention, under any name, and wrong values, also NaN."""
     laws.your_own(answer, draw, "softmax", [SOFTMAX, EDGES[1]])
     scores = draw.using(torch.float64)(32, 32, scale=2.0)
     with torch.no_grad():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from grader.judging.outcome import describe
 from grader.suite.compare import Finding
 
 
@@ -45,6 +46,10 @@ def _device(*mistakes: str) -> Callable[[Finding], bool]:
     return lambda found: found.kind == "device" and found.actual in mistakes
 
 
+def _is_error(came: object) -> bool:
+    return isinstance(came, BaseException) or "Error(" in str(came)[:60]
+
+
 def _nan_gradient(found: Finding) -> bool:
     return (
         found.kind == "value"
@@ -78,7 +83,13 @@ COMMON = (
     Common(
         "returns_list",
         _type(list),
-        "A list came back: put the pieces together with torch.stack or torch.cat.",
+        "A list came back: put tensors together with torch.stack or torch.cat, plain numbers with "
+        "torch.tensor.",
+    ),
+    Common(
+        "returns_function",
+        lambda found: found.kind == "type" and "function" in describe(found.actual),
+        "A function came back, not what it gives: call it, with its arguments in brackets.",
     ),
     Common(
         "not_boolean",
@@ -207,6 +218,11 @@ COMMON = (
         lambda found: found.kind == "refused badly" and found.actual.startswith("AssertionError"),
         "An `assert` raises AssertionError, and python -O leaves it out: use `if` and raise "
         "ValueError.",
+    ),
+    Common(
+        "error_returned",
+        lambda found: found.kind == "not refused" and _is_error(found.actual),
+        "The error was made and given back, not raised: it is `raise`, not `return`.",
     ),
     Common(
         "misfit_not_refused",

@@ -25,6 +25,69 @@ def _error(name: str, pattern: str, says: str) -> ErrorSlip:
 OTHER_SIGNATURE = "other_signature"
 ERRORS = (
     _error(
+        "vectors_only",
+        r"1D tensors? expected",
+        "torch.dot takes two vectors and nothing larger: `@` takes matrices with any number of "
+        "batch dimensions.",
+    ),
+    _error(
+        "matrix_needed",
+        r"input tensor must have at least 2 dimensions",
+        "A matrix is needed on that line, and a vector came: one of its two sizes is missing.",
+    ),
+    _error(
+        "values_and_places",
+        r"torch\.return_types",
+        "`max` and `min` over a dimension give two things, the values and where they stand: take "
+        "`.values`, or use amax and amin.",
+    ),
+    _error(
+        "caret_for_a_power",
+        r"bitwise_xor|type\(s\) for \^",
+        "`^` is no power in Python, it compares bits: a power is `**`.",
+    ),
+    _error(
+        "all_sizes_for_one",
+        r"torch\.Size'|'torch\.Size|type Size",
+        "`.shape` is all the sizes at once: pick the one that is meant, as in shape[0] or "
+        "shape[-1].",
+    ),
+    _error(
+        "not_called",
+        r"'(builtin_function_or_method|method|function|method_descriptor)'",
+        "A function was used as if it were a value: call it, with round brackets.",
+    ),
+    _error(
+        "list_for_a_tensor",
+        r"must be Tensor, not (list|tuple)|got \((list|tuple)\b|'(list|tuple)' object has no",
+        "A list stands where a tensor belongs: torch.stack makes one tensor of many.",
+    ),
+    _error(
+        "number_into_torch",
+        r"must be Tensor, not (int|float|bool)",
+        "A function of torch takes tensors, and this is a plain Python number: use Python's "
+        "operators or `math` for it.",
+    ),
+    _error(
+        "number_for_a_tensor",
+        r"'(int|float|bool)' object (has no attribute|is not (subscriptable|iterable))",
+        "A plain Python number is used like a tensor, whose methods it does not have: or do two "
+        "arguments stand in the wrong order?",
+    ),
+    _error(
+        "arithmetic_with_a_mask",
+        r"operator, (on|with) (a|two) bool tensor",
+        "A mask is of booleans: it is turned round with `~` and joined with & and |, not with - or "
+        "+.",
+    ),
+    _error(
+        "numbers_for_a_mask",
+        r"only implemented on integer and Boolean|only supports boolean masks|"
+        r"mask tensor can only be bool|expects a boolean|condition to be a bool",
+        "Numbers stand where a mask of booleans belongs: look at the order of the arguments, and "
+        "at how the mask was made.",
+    ),
+    _error(
         "mixed_devices",
         r"on the same device|found at least two devices|indices should be either on|"
         r"cannot copy out of meta|doesn't match the device|device type",
@@ -100,18 +163,20 @@ ERRORS = (
     _error(
         "nothing_returned_inside",
         r"'NoneType'|NoneType object",
-        "A None was used as a value: a function that this one calls, or an optional argument, gave "
-        "nothing.",
+        "A None was used as a value: an optional argument that was not given, or what came from a "
+        "function that ends without `return`.",
     ),
     _error(
         "truth_of_a_tensor",
         r"truth value|bool value of tensor|ambiguous",
-        "`if`, `and` or `or` on a whole tensor has no answer: use torch.where, &, | or .all().",
+        "`if`, `and`, `or` and `not` cannot judge a whole tensor. Whether one was given at all is "
+        "asked with `is not None`; entry by entry it takes torch.where, &, | and ~.",
     ),
     _error(
         "cannot_read_one_number",
         r"converted to (Python )?scalar|only one element tensors",
-        "`.item()`, `float()` or `int()` met a tensor of more than one element.",
+        "`.item()`, `float()`, `int()` or a function of `math` met a tensor of more than one "
+        "element: torch has its own functions for those.",
     ),
     _error(
         "endless_recursion",
@@ -128,6 +193,13 @@ ERRORS = (
         "wrong_arguments_inside",
         r"positional argument|unexpected keyword|required (positional|keyword)|missing \d+",
         "A call on that line passes other arguments than the function takes.",
+    ),
+    _error(
+        "arguments_that_torch_cannot_read",
+        r"invalid combination of arguments|argument '.*' (\(position|failed to unpack)|"
+        r"argument .* must be",
+        "torch cannot take these arguments: one is of the wrong type, or has to be named, as in "
+        "dim=-1.",
     ),
     _error(
         "assertion",

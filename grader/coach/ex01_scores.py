@@ -685,6 +685,12 @@ def keys_with_keys(query, key):
     return key @ _turned(key)
 
 
+@_scores_slip(KEYS_AND_QUERIES)
+def keys_reshaped_instead_of_turned(query, key):
+    """`view` and `reshape` only cut the row of numbers anew: it takes a transpose to turn it."""
+    return query @ key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
+
+
 @_scores_slip(BATCH)
 def turns_the_batch_of_keys_too(query, key):
     """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""

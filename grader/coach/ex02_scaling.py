@@ -58,6 +58,13 @@ def half_the_width(scores, d_k):
 
 
 @scale_scores.slip(FORMULA)
+def divided_by_twice_the_width(scores, d_k):
+    """You divided by d_k and by 2: in `scores / d_k ** 1 / 2` a power comes before a division, so
+    the half needs brackets."""
+    return scores / (d_k * 2)
+
+
+@scale_scores.slip(FORMULA)
 def scores_as_they_came(scores, d_k):
     """The scores came back as they were: divide them by the square root of d_k."""
     return 1 * scores
@@ -194,6 +201,13 @@ def half_of_d_k(query, key):
     return _raw(query, key) / (key.shape[-1] ** 1 / 2)
 
 
+@_scaled_slip(FORMULA)
+def twice_d_k(query, key):
+    """You divided by d_k and by 2: in `scores / d_k ** 1 / 2` a power comes before a division, so
+    the half needs brackets."""
+    return _raw(query, key) / (key.shape[-1] * 2)
+
+
 @_scaled_slip(SHAPES)
 def scaled_by_number_of_keys(query, key):
     """You scaled by the number of keys: it is the width of a key, its last dimension."""
@@ -318,7 +332,8 @@ def scaled_products(d_k, pairs, generator=None):
 
 @score_spread.slip("chapter 1: a dot product is a sum")
 def products_not_added(d_k, pairs, generator=None):
-    """Your spread is 1 at every width: the products of entries were never added to dot products."""
+    """Your spread is 1 at every width: the products of entries were never added up to dot products,
+    or these were scaled."""
     query, key = _drawn(d_k, pairs, generator)
     return (query * key).std()
 
@@ -398,6 +413,12 @@ def one_query_for_all(d_k, pairs, generator=None):
     """One vector meets all the others: every pair has a query and a key of its own."""
     query, key = _drawn(d_k, pairs, generator)
     return (key @ query[0]).std()
+
+
+@score_spread.slip(MEASURED)
+def one_pair_only(d_k, pairs, generator=None):
+    """One product has no deviation, it is NaN: draw as many queries and keys as `pairs` says."""
+    return _products(d_k, 1, generator).sum() * torch.nan
 
 
 @score_spread.slip(MEASURED)

@@ -138,6 +138,12 @@ def with_a_batch(n, device=None):
     return _causal(n, device)[None]
 
 
+@causal_mask.slip("the docstring: n")
+def no_shape_of_nothing(n, device=None):
+    """With n = 0 there are no rows to make a list of, and the shape is lost: it is [0, 0]."""
+    return _causal(n, device) if n else torch.zeros(0, device=device)
+
+
 padding_mask = Task(
     "padding_mask",
     points=3,
@@ -524,6 +530,23 @@ def index_with_the_mask(scores, mask):
     closed = scores.clone()
     closed[~mask] = -torch.inf
     return closed
+
+
+@apply_mask.slip('the docstring: "The mask may be smaller than the scores"')
+def smaller_masks_refused(scores, mask):
+    """You refuse a mask that is smaller than the scores: it fits if it can be stretched to them,
+    as [q, k] and [batch, 1, k] can."""
+    if mask.shape != scores.shape:
+        raise ValueError(f"{tuple(mask.shape)} and {tuple(scores.shape)}")
+    return _closed(scores, mask, -torch.inf)
+
+
+@apply_mask.slip('the docstring: "[batch, 1, k] every query"')
+def masks_of_keys_refused(scores, mask):
+    """You refuse a mask with one row for all queries: [batch, 1, k] fits, too, it is stretched."""
+    if mask.shape[-2:] != scores.shape[-2:]:
+        raise ValueError(f"{tuple(mask.shape)} and {tuple(scores.shape)}")
+    return _closed(scores, mask, -torch.inf)
 
 
 @apply_mask.slip('the docstring: "[q, k] serves every sequence of a batch"')

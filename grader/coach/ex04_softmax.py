@@ -177,6 +177,27 @@ def softmax_twice(scores, dim=-1):
 
 
 @softmax.slip(LARGEST_SCORE)
+def largest_taken_off_above_only(scores, dim=-1):
+    """The largest score is taken off above, but not in the sum below: both need the same powers."""
+    return _exp(scores, dim) / torch.exp(scores).sum(dim, keepdim=True)
+
+
+@softmax.slip(LARGEST_SCORE)
+def largest_taken_off_after_exp(scores, dim=-1):
+    """You took the largest score off the powers: it comes off the scores, before exp."""
+    peak = _peak(scores, dim)
+    powers = torch.exp(scores) - peak.masked_fill(peak == -torch.inf, 0)
+    return powers / powers.sum(dim, keepdim=True)
+
+
+@softmax.slip("the chapter's text, The formula")
+def e_rounded(scores, dim=-1):
+    """Your e has too few digits: torch.exp knows all of them."""
+    peak = _peak(scores, dim)
+    return _share(2.718 ** (scores - peak.masked_fill(peak == -torch.inf, 0)), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
 def smallest_taken_off(scores, dim=-1):
     """You took off the smallest score: exp of what is left still overflows, take the largest."""
     low = -_peak(-scores.masked_fill(scores == -torch.inf, torch.inf), dim)
@@ -238,11 +259,28 @@ def weights_clamped(scores, dim=-1):
     return _share(_exp(scores, dim), dim).clamp_min(1e-9)
 
 
-@softmax.slip("the chapter's text, Shapes: sums that keep their dimension")
+@softmax.slip("the chapter's text, May be used: keepdim=True")
 def sum_without_keepdim(scores, dim=-1):
-    """The sums have lost their dimension and meet the wrong rows: keepdim=True keeps it."""
+    """A sum or a largest score has lost its dimension and meets the wrong rows: keepdim=True keeps
+    it."""
     powers = _exp(scores, dim)
     return powers / powers.sum(dim)
+
+
+@softmax.slip("the chapter's text, The formula")
+def divided_by_the_mean(scores, dim=-1):
+    """You divided by the mean of the powers: the rows sum to 1 only if it is their sum."""
+    powers = _exp(scores, dim)
+    mean = powers.mean(dim, keepdim=True)
+    return powers / mean.masked_fill(mean == 0, 1)
+
+
+@softmax.slip(BLIND)
+def guard_lost_in_float16(scores, dim=-1):
+    """The sum of a closed slice is kept from 0 by a number that float16 rounds to 0: ask where the
+    sum is 0, and put 1 there."""
+    powers = _exp(scores, dim)
+    return powers / powers.sum(dim, keepdim=True).clamp_min(1e-9)
 
 
 @softmax.slip("the docstring: any shape, also an empty one")
@@ -317,6 +355,33 @@ def scaled_by_number_of_keys(query, key, mask=None):
 def over_the_queries(query, key, mask=None):
     """Your columns sum to 1, not your rows: softmax ran over dim -2, the queries."""
     return _softmax(_closed(_scaled(query, key), mask), -2)
+
+
+@attention_weights.slip(WEIGHTS_IN_001)
+def over_dim_one(query, key, mask=None):
+    """softmax ran over dim 1: right without a batch, with one it is another dimension. Use -1."""
+    return _softmax(_closed(_scaled(query, key), mask), 1)
+
+
+@attention_weights.slip(WEIGHTS_IN_001)
+def over_dim_zero(query, key, mask=None):
+    """softmax ran over dim 0, the queries or the batch: the keys are the last dimension, -1."""
+    return _softmax(_closed(_scaled(query, key), mask), 0)
+
+
+@attention_weights.slip(WEIGHTS_IN_001)
+def over_queries_and_keys(query, key, mask=None):
+    """All your weights together sum to 1: softmax needs a dimension, and its second argument is
+    that, not the mask."""
+    scores = _closed(_scaled(query, key), mask)
+    powers = torch.exp(scores - _largest(scores))
+    return powers / powers.sum()
+
+
+@attention_weights.slip(MASKING)
+def weights_of_minus_infinity(query, key, mask=None):
+    """Masked after the softmax: minus infinity belongs into the scores, before they are weights."""
+    return _closed(_softmax(_scaled(query, key)), mask)
 
 
 @attention_weights.slip(MASKING)

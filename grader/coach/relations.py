@@ -45,8 +45,8 @@ def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) ->
 def _of_shapes(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
     if got.dim() == want.dim() >= 2 and near(got.transpose(-1, -2), want):
         return "Your values are right, but transposed: the last two dimensions are swapped."
-    if got.numel() == want.numel() and near(got.reshape(want.shape), want):
-        return "Your values are right and in order, only the shape differs: reshape, or do not."
+    if got.numel() == want.numel() > 0 and near(got.reshape(want.shape), want):
+        return "Your values are right and in order, only the shape differs."
     if sorted(got.shape) == sorted(want.shape):
         return "The sizes are the right ones in another order: a transpose is missing or too many."
     return None
@@ -79,6 +79,9 @@ def _of_factor(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
     factor = float((got[finite] / want[finite]).median())
     if factor and math.isfinite(factor) and near(got, want * factor):
         return f"Every value is {factor:.4g} times the right one{_known(factor)}."
+    rows = got.dim() >= 2 and got.shape[-2] > 1
+    if rows and near(got - got[..., :1, :], want - want[..., :1, :]):
+        return "Every row is off by the same numbers, as if another bias were added."
     shift = float((got[finite] - want[finite]).median())
     if near(got, want + shift):
         return f"Every value is the right one plus {shift:.4g}."
@@ -92,7 +95,8 @@ def _known(factor: float) -> str:
     forms += [(1.0 / a, f"1 / {a}") for a in range(2, 65)]
     forms += [((a / b) ** 0.5, f"sqrt({a} / {b})") for a in sizes for b in sizes]
     near = (text for value, text in forms if abs(factor / value - 1) < 1e-4)
-    return next((f", that is {text}" for text in near), "") if factor != round(factor) else ""
+    whole = abs(factor - round(factor)) < 1e-4
+    return "" if whole else next((f", that is {text}" for text in near), "")
 
 
 def _of_places(

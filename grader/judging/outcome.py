@@ -17,6 +17,7 @@ Verdict = Literal[
     "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started"
 ]  # fmt: skip
 FULL_NAME = re.compile(r"\b(ex\d\d_\w+\.\w+)\b")
+OF_TORCH = re.compile(r"not implemented for|Could not run 'aten::")
 
 
 @dataclass
@@ -119,6 +120,9 @@ def _where(error: BaseException) -> tuple[tuple[str, int], ...]:
 
 def _not_started(error: NotImplementedError, world: Answers) -> str | None:
     """Name the exercise whose stub raised, by its message or else by its code."""
+    # torch raises it too: what calls torch has been started
+    if OF_TORCH.search(words_of(error)):
+        return None
     said = FULL_NAME.search(words_of(error))
     if said:
         stem, name = said.group(1).split(".")

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from grader.coach.errors import error_slip
+from grader.judging.outcome import outcome_of
 
 
 def view():
@@ -84,6 +85,32 @@ def attribute():
     return torch.ones(2).soft_max()
 
 
+def of_beginners():
+    # in a function without types, where mypy does not mind the mistakes
+    return [
+        (lambda: torch.dot(torch.ones(2, 3), torch.ones(2, 3)), "vectors_only"),
+        (lambda: torch.tril(torch.ones(3)), "matrix_needed"),
+        (lambda: torch.ones(2, 3) - torch.ones(2, 3).max(-1, keepdim=True), "values_and_places"),
+        (lambda: torch.ones(2, 3) / 0.5 ** torch.ones(2, 3).shape, "all_sizes_for_one"),
+        (lambda: torch.ones(2) / torch.ones(2).size ** 0.5, "not_called"),
+        (lambda: torch.std([torch.ones(())]), "list_for_a_tensor"),
+        (lambda: torch.sqrt(4), "number_into_torch"),
+        (lambda: len("ab").sqrt() + 1, "number_for_a_tensor"),
+        (lambda: len("ab")[0], "number_for_a_tensor"),
+        (lambda: 1 - torch.ones(2).bool(), "arithmetic_with_a_mask"),
+        (lambda: -torch.ones(2).bool(), "arithmetic_with_a_mask"),
+        (lambda: ~torch.ones(2), "numbers_for_a_mask"),
+        (lambda: torch.ones(2).masked_fill(torch.ones(2), 0.0), "numbers_for_a_mask"),
+        (lambda: torch.where(torch.ones(2), 0.0, 1.0), "numbers_for_a_mask"),
+        (lambda: torch.ones(2) / 4 ^ 0.5, "caret_for_a_power"),
+        (lambda: 4 ^ 0.5, "caret_for_a_power"),
+        (
+            lambda: torch.ones(2).masked_fill(torch.ones(2) > 0, ""),
+            "arguments_that_torch_cannot_read",
+        ),
+    ]
+
+
 @pytest.mark.parametrize(
     ("mistake", "slip"),
     [
@@ -105,6 +132,7 @@ def attribute():
         (einsum, "einsum_counts_dimensions"),
         (name, "unknown_name"),
         (attribute, "unknown_attribute"),
+        *of_beginners(),
     ],
 )
 def test_errors_of_pytorch(mistake, slip):
@@ -135,3 +163,11 @@ def test_a_refusal_of_what_fits():
     assert error_slip(ValueError("sizes 2, 3"), ["softmax"]).name == "refuses_what_fits"
     handed_on = error_slip(ValueError("sizes 2, 3"), ["attention", "mix_values", "_require"])
     assert handed_on.name == "hands_on_a_misfit"
+
+
+def test_what_torch_has_not_implemented_is_no_stub():
+    with pytest.raises(NotImplementedError) as raised:
+        torch.ones(2) ^ 0.5
+    error = raised.value
+    error.kit_frames, error.kit_owner = [], "ex02_scaling.scale_scores"
+    assert outcome_of(error, "ex02_scaling.scale_scores", None).verdict == "error"

@@ -71,7 +71,7 @@ def same(
     """
     like = expected if like is None else like
     if not isinstance(actual, Tensor):
-        raise Finding("type", label, actual, expected)
+        raise Finding("type", label, actual, expected.to(like.dtype))
     if actual.shape != expected.shape:
         raise Finding("shape", label, actual.detach(), expected)
     if actual.dtype != like.dtype:
