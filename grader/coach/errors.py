@@ -25,6 +25,30 @@ def _error(name: str, pattern: str, says: str) -> ErrorSlip:
 OTHER_SIGNATURE = "other_signature"
 ERRORS = (
     _error(
+        "nothing_returned_inside",
+        r"'NoneType'|NoneType object",
+        "A None was used as a value: a function that this one calls gave nothing, or an optional "
+        "argument was not given. Ask `is None` first.",
+    ),
+    _error(
+        "mask_not_boolean",
+        r"operator\.invert|bitwise_not|boolean masks",
+        "A mask is boolean, True where one may attend, and yours holds numbers: make it with "
+        "dtype=torch.bool, or compare.",
+    ),
+    _error(
+        "brackets_mixed_up",
+        r"not subscriptable|object is not callable",
+        "Round and square brackets are mixed up, or the name stands for something else: it is "
+        "`x.shape[-1]`, but `x.size(-1)`.",
+    ),
+    _error(
+        "wrong_number_of_names",
+        r"values to unpack",
+        "There are more names on the left, or fewer, than values. A shape may have any number of "
+        "batch dimensions: `*batch, n, d = x.shape`. A dict gives pairs only by `.items()`.",
+    ),
+    _error(
         "mixed_devices",
         r"on the same device|found at least two devices|indices should be either on|"
         r"cannot copy out of meta|doesn't match the device|device type",
@@ -79,7 +103,7 @@ ERRORS = (
     _error(
         "sizes_do_not_fit",
         r"shapes cannot be multiplied|size of tensor a|must match the (size|existing)|"
-        r"expected size for first two dimensions|subscript|invalid for input of size|"
+        r"expected size for first two dimensions|invalid for input of size|"
         r"shape .* is invalid|not broadcastable|inconsistent tensor size|expanded size|"
         r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2|vec",
         "The sizes do not fit together: write the shape of each factor beside its line; a "
@@ -98,15 +122,10 @@ ERRORS = (
         "cut it.",
     ),
     _error(
-        "nothing_returned_inside",
-        r"'NoneType'|NoneType object",
-        "A None was used as a value: a function that this one calls, or an optional argument, gave "
-        "nothing.",
-    ),
-    _error(
         "truth_of_a_tensor",
         r"truth value|bool value of tensor|ambiguous",
-        "`if`, `and` or `or` on a whole tensor has no answer: use torch.where, &, | or .all().",
+        "`if`, `and` or `or` on a whole tensor has no answer: use torch.where, &, | or .all(). "
+        "Whether an argument was given, `is None` tells.",
     ),
     _error(
         "cannot_read_one_number",
@@ -140,9 +159,16 @@ ERRORS = (
         "A name is used that nothing has defined: a typo, or an import is missing at the top.",
     ),
     _error(
+        "tensor_became_plain",
+        r"'(float|int|bool|list|tuple)' object has no attribute",
+        "A plain Python value stands where a tensor is needed: `.item()`, `float()`, `.tolist()` "
+        "or a list came too early.",
+    ),
+    _error(
         "unknown_attribute",
         r"has no attribute",
-        "There is no such method or attribute: look at its spelling and at what it is called on.",
+        "There is no such method or attribute: look at its spelling and at what it is called on. "
+        "What `forward` needs of `self`, `__init__` has to keep.",
     ),
     _error(
         "leaves_the_program",
@@ -152,8 +178,10 @@ ERRORS = (
 )
 
 
-# torch's own ValueErrors; the others are the student's
-OF_TORCH = re.compile(r"only one element tensors|converted to Python scalar|converted to scalar")
+# ValueErrors of torch and of Python; the others are the student's
+OF_TORCH = re.compile(
+    r"values to unpack|only one element tensors|converted to Python scalar|converted to scalar"
+)
 REFUSED = ErrorSlip(
     "refuses_what_fits",
     re.compile("^ValueError"),
