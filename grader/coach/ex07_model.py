@@ -543,8 +543,20 @@ def over_everything(x, lengths=None):
 
 
 @mean_pool.slip(AVERAGE)
+def one_number_for_each_sequence(x, lengths=None):
+    """With lengths, one number came out for each sequence, as from `.mean()` without a dimension:
+    average the rows, dim 0 of x[b], and leave the features apart."""
+    if lengths is None:
+        return x.mean(dim=1)
+    lengths = _checked(x, lengths)
+    return _kept(x, lengths).sum((1, 2)) / lengths / x.shape[2]
+
+
+@mean_pool.slip(AVERAGE)
 def all_tokens_of_the_batch(x, lengths=None):
     """You divided by the number of tokens of the whole batch: each sequence has its own."""
+    if lengths is None:
+        return x.mean(dim=1)
     lengths = _checked(x, lengths)
     return _kept(x, lengths).sum(1) / lengths.sum()
 
@@ -800,6 +812,15 @@ class positions_instead_of_words(_Model):
     def embed(self, ids):
         x = self.embedding(ids)
         return self.waves(x).to(x.dtype).expand_as(x) if self.positions else x
+
+
+@NextWordModel.slip(ORDER)
+class positions_added_twice(_Model):
+    """The positions are added twice: once, to the embeddings, is enough."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x + 2 * self.waves(x).to(x.dtype) if self.positions else x
 
 
 @NextWordModel.slip(ORDER)
@@ -1404,7 +1425,7 @@ def model_and_losses(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 @train.slip(TRAINING)
 def losses_as_tensors(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The losses are tensors, and each keeps its whole graph alive: use `.item()`."""
+    """The losses are tensors, and such a one may keep its whole graph alive: use `.item()`."""
     losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
         losses.append(_loss(model, ids, targets, lengths))
@@ -1941,6 +1962,18 @@ def unknown_word_taken_for_zero(model, words, vocabulary):
 def unknown_word_skipped(model, words, vocabulary):
     """An unknown word is skipped, and others answer in its place: the KeyError must come."""
     return _best(model, [word for word in words if word in vocabulary], vocabulary)
+
+
+@predict.slip("the docstring of predict: Raises")
+def answers_to_no_words(model, words, vocabulary):
+    """Nothing was said, and a word came back: the mean of 0 words is NaN. Refuse an empty list
+    with a ValueError."""
+    if words:
+        return _best(model, words, vocabulary)
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        logits = model(_ids(words, vocabulary).to(device)[None])[0]
+    return _word(vocabulary, int(logits.argmax()))
 
 
 @predict.slip("the docstring of predict: words are left unchanged")
