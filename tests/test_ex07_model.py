@@ -1146,6 +1146,8 @@ class Caller(Probe):
 
     def forward(self, ids, lengths=None):  # noqa: ARG002
         """Weigh the words 1, 2, 3, ... by their places."""
+        if ids.ndim != 2:
+            raise IndexError(f"the model is asked with ids [batch, n], not {list(ids.shape)}")
         loud = torch.arange(1, ids.shape[1] + 1, device=ids.device).to(self.head.weight.dtype)
         return self.head((self.embedding(ids) * loud[:, None]).sum(1) / loud.sum())
 

@@ -77,6 +77,11 @@ ERRORS = (
         "one instead of `+=`, `[...] =` or a method that ends in _.",
     ),
     _error(
+        "ids_not_whole",
+        r"(to be|scalar types?:?) Long",
+        "Ids and targets are whole numbers, torch.long: leave their dtype as it came.",
+    ),
+    _error(
         "mixed_dtypes",
         r"same dtype|expected scalar type|dtypes? .*(differ|match)|but got .*(half|float|double|"
         r"bfloat16|long)|must match .*dtype|expected .* dtype|not implemented for",
@@ -101,10 +106,16 @@ ERRORS = (
         "With a size of 0 there is nothing to stack or cat: make room for an empty answer.",
     ),
     _error(
+        "reshaped_to_another_size",
+        r"shape .* is invalid for input",
+        "The sizes that you reshape to do not multiply to what is there: count them, with any "
+        "number of batch dimensions in front, `*x.shape[:-1]`.",
+    ),
+    _error(
         "sizes_do_not_fit",
         r"shapes cannot be multiplied|size of tensor a|must match the (size|existing)|"
-        r"expected size for first two dimensions|invalid for input of size|"
-        r"shape .* is invalid|not broadcastable|inconsistent tensor size|expanded size|"
+        r"expected size for first two dimensions|"
+        r"not broadcastable|inconsistent tensor size|expanded size|"
         r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2|vec",
         "The sizes do not fit together: write the shape of each factor beside its line; a "
         "transpose or a dimension is likely wrong.",

@@ -946,7 +946,7 @@ def memory_mask_on_the_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
 @cross_attention.slip("chapter 3, Shapes: mask[:, None, :] makes it [batch, 1, n]")
 def memory_mask_without_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
     """The mask [*batch, k] has no dimension for the queries yet: it takes [*batch, 1, k] to serve
-    each of them."""
+    each of them, counted from the end, since there may be no batch."""
     scores = _scores(x @ w_q, memory @ w_k)
     if memory_mask is not None and scores.dim() > 2:
         raise ValueError("the mask does not broadcast to the shape of the scores")

@@ -205,6 +205,13 @@ def counted_without_batch(x, n_heads):
     return _fold(x, n_heads).transpose(0, 1)
 
 
+@split_heads.slip(FOLD)
+def turned_before_the_fold(x, n_heads):
+    """You swapped tokens and features, then reshaped: fold the features first, [n, n_heads,
+    d_head], and swap tokens and heads after that."""
+    return _cut(x.mT.reshape(x.shape), n_heads)
+
+
 @split_heads.slip(ANY_BATCH)
 def one_batch_dimension_unpacked(x, n_heads):
     """`batch, n, d_model = x.shape` wants exactly three dimensions, and there may be none, one or

@@ -717,6 +717,14 @@ NextWordModel = Task(
 )
 
 
+def _expanded(mask, *shape):
+    """Refuse a mask that does not fit as multi_head does."""
+    try:
+        return mask.expand(shape)
+    except RuntimeError as error:
+        raise ValueError(f"mask {tuple(mask.shape)} does not fit {shape}") from error
+
+
 class _Attention(nn.Module):
     def __init__(self, d_model, n_heads, bias=True):
         super().__init__()
@@ -728,7 +736,7 @@ class _Attention(nn.Module):
         query, key, value = (self.heads(layer(x)) for layer in (self.w_q, self.w_k, self.w_v))
         scores = query @ key.mT / query.shape[-1] ** 0.5
         if mask is not None:
-            mask = mask.expand(len(x), x.shape[1], x.shape[1])
+            mask = _expanded(mask, len(x), x.shape[1], x.shape[1])
             scores = scores.masked_fill(~mask[:, None], -torch.inf)
         mixed = scores.softmax(-1).nan_to_num(0.0) @ value
         return self.w_o(mixed.transpose(1, 2).flatten(2))
@@ -1829,7 +1837,7 @@ def order_of_the_dict(model, words, vocabulary):
 
 @predict.slip(ARGMAX)
 def argmax_over_the_batch(model, words, vocabulary):
-    """argmax ran over the batch, which has one row, so it is always 0: use dim -1."""
+    """argmax, or a softmax before it, ran over the batch, which has one row: use dim -1."""
     return _word(vocabulary, int(_logits(model, words, vocabulary)[None].argmax(0)[0]))
 
 
@@ -1849,6 +1857,19 @@ def argmax_over_the_batch_as_an_id(model, words, vocabulary):
 def argmax_over_the_batch_as_one_number(model, words, vocabulary):
     """argmax ran over the batch and gave a number per word, too many for `.item()`: use dim -1."""
     return _word(vocabulary, _logits(model, words, vocabulary)[None].argmax(0).item())
+
+
+@predict.slip(ARGMAX)
+def argmax_over_the_batch_compared(model, words, vocabulary):
+    """argmax ran over the batch and gave a number per word, too many for one `==`: use dim -1."""
+    return _word(vocabulary, _logits(model, words, vocabulary)[None].argmax(0))
+
+
+@predict.slip("the docstring of predict: the id of each word")
+def vocabulary_asked_by_id(model, words, vocabulary):
+    """The vocabulary was asked for an id, and it knows words: look for the word whose value the
+    id is, in `vocabulary.items()`."""
+    return vocabulary[int(_logits(model, words, vocabulary).argmax())]
 
 
 @predict.slip(ARGMAX)
