@@ -47,7 +47,8 @@ Where the documents are loose
     projection; document 004 has it too, with one head.
 
 May be used
-    reshape, unflatten, flatten, transpose, permute; nn.Linear; torch.softmax; your own attention.
+    reshape, unflatten, flatten, transpose, permute, expand, unsqueeze; nn.Linear; torch.softmax;
+    your own attention.
     Not a ready-made attention: not scaled_dot_product_attention, not nn.MultiheadAttention, nor
     what lies under them.
 """

@@ -25,7 +25,10 @@ OUTCOME = pytest.StashKey[Outcome]()
 JUDGE = pytest.StashKey[Judge]()
 REPEATS = pytest.StashKey[bool]()
 MOST_NOTES = 3
+# checks of one function that fail in a way that has no name: the first few tell enough
+MOST_UNNAMED = 3
 TOLD = pytest.StashKey[dict[tuple[str, Any], str]]()
+UNNAMED = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     setting = Setting(_indexed(device), config.getoption("--seed"))
     config.stash[JUDGE] = Judge(known, World(answers, known.names()), setting)
     config.stash[TOLD] = {}
+    config.stash[UNNAMED] = {}
 
 
 def _indexed(device: str) -> str:
@@ -140,17 +144,26 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
-    """Tell a slip or an error in full once; further checks that show the same point back to it."""
-    told = item.config.stash[TOLD]
-    # an error that nobody has named yet repeats itself in check after check
-    same_error = outcome.headline if outcome.error is not None else ""
-    key = (check.full_exercise, outcome.slip or outcome.blame or same_error)
+    """Tell a slip in full once; further checks that show the same point back to it.
+
+    What has no name is told as often as it may help, the same error only once.
+    """
+    told, unnamed = item.config.stash[TOLD], item.config.stash[UNNAMED]
+    key: tuple[str, Any] = (check.full_exercise, outcome.slip or outcome.blame)
+    alike = "The same as in"
+    if outcome.verdict == "not started":
+        return outcome.message
     if isinstance(outcome.error, BrokenFile):
         key = ("", outcome.headline)
-    if not key[1] or told.setdefault(key, item.name) == item.name:
+    elif not key[1] and outcome.error is not None:
+        key = (check.full_exercise, outcome.headline)
+    elif not key[1]:
+        times = unnamed[check.full_exercise] = unnamed.get(check.full_exercise, 0) + 1
+        key, alike = (check.full_exercise, min(times, MOST_UNNAMED)), "Mend first what fails in"
+    if told.setdefault(key, item.name) == item.name:
         return outcome.message
     item.stash[REPEATS] = True
-    return f"{textwrap.fill(outcome.headline, 88)}\n  The same as in {told[key]}, above"
+    return f"{textwrap.fill(outcome.headline, 88)}\n  {alike} {told[key]}, above"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -207,7 +220,7 @@ class Board:
         terminalreporter.section("board")
         if repeats:
             more = "one more check fails" if repeats == 1 else f"{repeats} more checks fail"
-            terminalreporter.write_line(f"{more} for the reasons above (-rf lists them)")
+            terminalreporter.write_line(f"{more}, most for the reasons above (-rf lists them)")
         terminalreporter.write(text)
         notes = [c.message for r in results for c in r.checks if c.passed and c.message]
         for line in "\n".join(notes).splitlines()[:MOST_NOTES] if not short else []:

@@ -830,6 +830,8 @@ def floats(losses, steps: int, first=None):
 
 
 def near(loss: float, want) -> bool:
+    # a loss that is a tensor still is told below; torch would warn of it in its own words
+    loss = loss.detach() if isinstance(loss, torch.Tensor) else loss
     return math.isclose(loss, float(want), rel_tol=1e-4, abs_tol=2e-5)
 
 
@@ -1144,6 +1146,8 @@ class Caller(Probe):
 
     def forward(self, ids, lengths=None):  # noqa: ARG002
         """Weigh the words 1, 2, 3, ... by their places."""
+        if ids.ndim != 2:
+            raise IndexError(f"the model is asked with ids [batch, n], not {list(ids.shape)}")
         loud = torch.arange(1, ids.shape[1] + 1, device=ids.device).to(self.head.weight.dtype)
         return self.head((self.embedding(ids) * loud[:, None]).sum(1) / loud.sum())
 
@@ -1278,6 +1282,13 @@ def test_predict_refuses_unknown(answer, draw):
         lambda: answer.predict(model, ["do", "love"], VOCABULARY), "love",
         why='"love" is not in the vocabulary', error=KeyError,
     )  # fmt: skip
+
+
+@check("predict")
+def test_predict_refuses_no_words(answer, draw):
+    """Catches a word that was made out of nothing: the mean of no words is NaN."""
+    model = caller(draw)
+    refuses(lambda: answer.predict(model, [], VOCABULARY), why="there are 0 words")
 
 
 @check("predict")

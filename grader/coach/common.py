@@ -227,8 +227,7 @@ COMMON = (
     Common(
         "misfit_not_refused",
         _kind("not refused"),
-        "Sizes that do not fit went through in silence: compare the shapes first and raise "
-        "ValueError.",
+        "What does not fit went through in silence: compare the sizes first and raise ValueError.",
     ),
     Common(
         "refusal_names_no_sizes",

@@ -25,6 +25,18 @@ def _error(name: str, pattern: str, says: str) -> ErrorSlip:
 OTHER_SIGNATURE = "other_signature"
 ERRORS = (
     _error(
+        "nothing_returned_inside",
+        r"'NoneType'|NoneType object",
+        "A None was used as a value: an optional argument that was not given, or what came from a "
+        "function that ends without `return`.",
+    ),
+    _error(
+        "brackets_mixed_up",
+        r"(Tensor|Size|str|dict|list|int|float|tuple)' object is not callable",
+        "Round and square brackets are mixed up, or the name stands for something else: it is "
+        "`x.shape[-1]`, but `x.size(-1)`.",
+    ),
+    _error(
         "vectors_only",
         r"1D tensors? expected",
         "torch.dot takes two vectors and nothing larger: `@` takes matrices with any number of "
@@ -83,9 +95,15 @@ ERRORS = (
     _error(
         "numbers_for_a_mask",
         r"only implemented on integer and Boolean|only supports boolean masks|"
-        r"mask tensor can only be bool|expects a boolean|condition to be a bool",
+        r"mask tensor can only be bool|bitwise_not|expects a boolean|condition to be a bool",
         "Numbers stand where a mask of booleans belongs: look at the order of the arguments, and "
         "at how the mask was made.",
+    ),
+    _error(
+        "wrong_number_of_names",
+        r"values to unpack",
+        "There are more names on the left, or fewer, than values. A shape may have any number of "
+        "batch dimensions: `*batch, n, d = x.shape`. A dict gives pairs only by `.items()`.",
     ),
     _error(
         "mixed_devices",
@@ -116,6 +134,11 @@ ERRORS = (
         "one instead of `+=`, `[...] =` or a method that ends in _.",
     ),
     _error(
+        "ids_not_whole",
+        r"(to be|scalar types?:?) Long",
+        "Ids and targets are whole numbers, torch.long: leave their dtype as it came.",
+    ),
+    _error(
         "mixed_dtypes",
         r"same dtype|expected scalar type|dtypes? .*(differ|match)|but got .*(half|float|double|"
         r"bfloat16|long)|must match .*dtype|expected .* dtype|not implemented for",
@@ -140,10 +163,16 @@ ERRORS = (
         "With a size of 0 there is nothing to stack or cat: make room for an empty answer.",
     ),
     _error(
+        "reshaped_to_another_size",
+        r"shape .* is invalid for input",
+        "The sizes that you reshape to do not multiply to what is there: count them, with any "
+        "number of batch dimensions in front, `*x.shape[:-1]`.",
+    ),
+    _error(
         "sizes_do_not_fit",
         r"shapes cannot be multiplied|size of tensor a|must match the (size|existing)|"
-        r"expected size for first two dimensions|subscript|invalid for input of size|"
-        r"shape .* is invalid|not broadcastable|inconsistent tensor size|expanded size|"
+        r"expected size for first two dimensions|"
+        r"not broadcastable|inconsistent tensor size|expanded size|"
         r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2|vec",
         "The sizes do not fit together: write the shape of each factor beside its line; a "
         "transpose or a dimension is likely wrong.",
@@ -159,12 +188,6 @@ ERRORS = (
         r"does not require grad|element 0 of tensors",
         "There is no graph to go back through: `.detach()`, `.data`, torch.no_grad or a new tensor "
         "cut it.",
-    ),
-    _error(
-        "nothing_returned_inside",
-        r"'NoneType'|NoneType object",
-        "A None was used as a value: an optional argument that was not given, or what came from a "
-        "function that ends without `return`.",
     ),
     _error(
         "truth_of_a_tensor",
@@ -212,9 +235,16 @@ ERRORS = (
         "A name is used that nothing has defined: a typo, or an import is missing at the top.",
     ),
     _error(
+        "tensor_became_plain",
+        r"'(float|int|bool|list|tuple)' object has no attribute",
+        "A plain Python value stands where a tensor is needed: `.item()`, `float()`, `.tolist()` "
+        "or a list came too early.",
+    ),
+    _error(
         "unknown_attribute",
         r"has no attribute",
-        "There is no such method or attribute: look at its spelling and at what it is called on.",
+        "There is no such method or attribute: look at its spelling and at what it is called on. "
+        "What `forward` needs of `self`, `__init__` has to keep.",
     ),
     _error(
         "leaves_the_program",
@@ -224,8 +254,10 @@ ERRORS = (
 )
 
 
-# torch's own ValueErrors; the others are the student's
-OF_TORCH = re.compile(r"only one element tensors|converted to Python scalar|converted to scalar")
+# ValueErrors of torch and of Python; the others are the student's
+OF_TORCH = re.compile(
+    r"values to unpack|only one element tensors|converted to Python scalar|converted to scalar"
+)
 REFUSED = ErrorSlip(
     "refuses_what_fits",
     re.compile("^ValueError"),

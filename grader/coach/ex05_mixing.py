@@ -756,36 +756,50 @@ def _row(memory_mask):
     return None if memory_mask is None else memory_mask[..., None, :]
 
 
+def _made(x, weight):
+    """Project, and refuse what does not fit as project_rows does."""
+    if x.shape[-1] != weight.shape[0]:
+        raise ValueError(f"{tuple(x.shape)} and {tuple(weight.shape)} do not fit")
+    return x @ weight
+
+
 @cross_attention.slip(CROSS)
 def roles_swapped(x, memory, w_q, w_k, w_v, memory_mask=None):
     """x and memory have changed places: queries come from x, keys and values from memory."""
-    out = _attend(memory @ w_q, x @ w_k, x @ w_v)
+    out = _attend(_made(memory, w_q), _made(x, w_k), _made(x, w_v))
     return out if memory_mask is None else out * memory_mask[..., None]
 
 
 @cross_attention.slip(CROSS)
 def memory_ignored(x, memory, w_q, w_k, w_v, memory_mask=None):
     """This is self-attention on x: keys and values come from memory."""
-    return _attend(x @ w_q, x @ w_k, x @ w_v, _row(memory_mask))
+    return _attend(_made(x, w_q), _made(x, w_k), _made(x, w_v), _row(memory_mask))
 
 
 @cross_attention.slip(CROSS)
 def x_ignored(x, memory, w_q, w_k, w_v, memory_mask=None):
     """This is self-attention on memory: the queries come from x."""
-    return _attend(memory @ w_q, memory @ w_k, memory @ w_v, _row(memory_mask))
+    return _attend(_made(memory, w_q), _made(memory, w_k), _made(memory, w_v), _row(memory_mask))
+
+
+@cross_attention.slip(CROSS)
+def queries_from_memory_keys_from_x(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """x and memory have changed places in queries and keys: x asks, memory is looked at."""
+    query, key, value = _made(memory, w_q), _made(x, w_k), _made(memory, w_v)
+    return _attend(query, key, value, _row(memory_mask))
 
 
 @cross_attention.slip(CROSS)
 def values_from_x(x, memory, w_q, w_k, w_v, memory_mask=None):
     """Your values come from x: what is handed over comes from memory, like the keys."""
-    return _attend(x @ w_q, memory @ w_k, x @ w_v, _row(memory_mask))
+    return _attend(_made(x, w_q), _made(memory, w_k), _made(x, w_v), _row(memory_mask))
 
 
 @cross_attention.slip(CROSS)
 def keys_from_x(x, memory, w_q, w_k, w_v, memory_mask=None):
     """Your keys come from x: what is compared with the queries comes from memory, like the
     values."""
-    return _attend(x @ w_q, x @ w_k, memory @ w_v, _row(memory_mask))
+    return _attend(_made(x, w_q), _made(x, w_k), _made(memory, w_v), _row(memory_mask))
 
 
 @cross_attention.slip(VALUES)
@@ -932,7 +946,7 @@ def memory_mask_on_the_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
 @cross_attention.slip("chapter 3, Shapes: mask[:, None, :] makes it [batch, 1, n]")
 def memory_mask_without_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
     """The mask [*batch, k] has no dimension for the queries yet: it takes [*batch, 1, k] to serve
-    each of them."""
+    each of them, counted from the end, since there may be no batch."""
     scores = _scores(x @ w_q, memory @ w_k)
     if memory_mask is not None and scores.dim() > 2:
         raise ValueError("the mask does not broadcast to the shape of the scores")

@@ -205,6 +205,13 @@ def counted_without_batch(x, n_heads):
     return _fold(x, n_heads).transpose(0, 1)
 
 
+@split_heads.slip(FOLD)
+def turned_before_the_fold(x, n_heads):
+    """You swapped tokens and features, then reshaped: fold the features first, [n, n_heads,
+    d_head], and swap tokens and heads after that."""
+    return _cut(x.mT.reshape(x.shape), n_heads)
+
+
 @split_heads.slip(ANY_BATCH)
 def one_batch_dimension_unpacked(x, n_heads):
     """`batch, n, d_model = x.shape` wants exactly three dimensions, and there may be none, one or
@@ -845,6 +852,14 @@ class memory_asks(_Layer):
 
 
 @MultiHeadAttention.slip(CROSS)
+class queries_from_memory_keys_from_x(_Layer):
+    """x and memory have changed places in queries and keys: x asks, memory is looked at."""
+
+    def project(self, x, memory):
+        return self.w_q(memory), self.w_k(x), self.w_v(memory)
+
+
+@MultiHeadAttention.slip(CROSS)
 class all_from_memory(_Layer):
     """With a memory, x is not used at all: the queries still come from x."""
 
@@ -903,8 +918,8 @@ class eight_heads_written_out(_Layer):
 
 @MultiHeadAttention.slip(FORMULA)
 class dropout_added(_Layer):
-    """Two calls differ: something random is in it, most likely dropout. Leave it out: here the
-    same tokens always give the same answer."""
+    """Two calls differ: something random is in it, dropout, or a layer made anew in `forward`.
+    Leave dropout out, and make the layers in __init__."""
 
     def finish(self, mixed, x):
         return dropout(self.w_o(mixed), 0.1, self.training)
@@ -1186,6 +1201,15 @@ class projected_twice(_Layer):
 
     def finish(self, mixed, x):
         return self.w_o(self.w_o(mixed))
+
+
+@MultiHeadAttention.slip(SUBMODULES)
+class layers_in_a_plain_list(_Layer):
+    """PyTorch does not see your layers: in a plain list or dict, or under a name without `self.`,
+    they are no submodules. Assign each one to self."""
+
+    def make(self, d_model, bias):
+        self.layers = [nn.Linear(d_model, d_model, bias=bias) for _ in range(4)]
 
 
 @MultiHeadAttention.slip(SUBMODULES)

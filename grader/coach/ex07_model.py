@@ -543,8 +543,20 @@ def over_everything(x, lengths=None):
 
 
 @mean_pool.slip(AVERAGE)
+def one_number_for_each_sequence(x, lengths=None):
+    """With lengths, one number came out for each sequence, as from `.mean()` without a dimension:
+    average the rows, dim 0 of x[b], and leave the features apart."""
+    if lengths is None:
+        return x.mean(dim=1)
+    lengths = _checked(x, lengths)
+    return _kept(x, lengths).sum((1, 2)) / lengths / x.shape[2]
+
+
+@mean_pool.slip(AVERAGE)
 def all_tokens_of_the_batch(x, lengths=None):
     """You divided by the number of tokens of the whole batch: each sequence has its own."""
+    if lengths is None:
+        return x.mean(dim=1)
     lengths = _checked(x, lengths)
     return _kept(x, lengths).sum(1) / lengths.sum()
 
@@ -705,6 +717,14 @@ NextWordModel = Task(
 )
 
 
+def _expanded(mask, *shape):
+    """Refuse a mask that does not fit as multi_head does."""
+    try:
+        return mask.expand(shape)
+    except RuntimeError as error:
+        raise ValueError(f"mask {tuple(mask.shape)} does not fit {shape}") from error
+
+
 class _Attention(nn.Module):
     def __init__(self, d_model, n_heads, bias=True):
         super().__init__()
@@ -716,7 +736,7 @@ class _Attention(nn.Module):
         query, key, value = (self.heads(layer(x)) for layer in (self.w_q, self.w_k, self.w_v))
         scores = query @ key.mT / query.shape[-1] ** 0.5
         if mask is not None:
-            mask = mask.expand(len(x), x.shape[1], x.shape[1])
+            mask = _expanded(mask, len(x), x.shape[1], x.shape[1])
             scores = scores.masked_fill(~mask[:, None], -torch.inf)
         mixed = scores.softmax(-1).nan_to_num(0.0) @ value
         return self.w_o(mixed.transpose(1, 2).flatten(2))
@@ -800,6 +820,15 @@ class positions_instead_of_words(_Model):
     def embed(self, ids):
         x = self.embedding(ids)
         return self.waves(x).to(x.dtype).expand_as(x) if self.positions else x
+
+
+@NextWordModel.slip(ORDER)
+class positions_added_twice(_Model):
+    """The positions are added twice: once, to the embeddings, is enough."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x + 2 * self.waves(x).to(x.dtype) if self.positions else x
 
 
 @NextWordModel.slip(ORDER)
@@ -1404,7 +1433,7 @@ def model_and_losses(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 @train.slip(TRAINING)
 def losses_as_tensors(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The losses are tensors, and each keeps its whole graph alive: use `.item()`."""
+    """The losses are tensors, and such a one may keep its whole graph alive: use `.item()`."""
     losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
         losses.append(_loss(model, ids, targets, lengths))
@@ -1808,7 +1837,7 @@ def order_of_the_dict(model, words, vocabulary):
 
 @predict.slip(ARGMAX)
 def argmax_over_the_batch(model, words, vocabulary):
-    """argmax ran over the batch, which has one row, so it is always 0: use dim -1."""
+    """argmax, or a softmax before it, ran over the batch, which has one row: use dim -1."""
     return _word(vocabulary, int(_logits(model, words, vocabulary)[None].argmax(0)[0]))
 
 
@@ -1828,6 +1857,19 @@ def argmax_over_the_batch_as_an_id(model, words, vocabulary):
 def argmax_over_the_batch_as_one_number(model, words, vocabulary):
     """argmax ran over the batch and gave a number per word, too many for `.item()`: use dim -1."""
     return _word(vocabulary, _logits(model, words, vocabulary)[None].argmax(0).item())
+
+
+@predict.slip(ARGMAX)
+def argmax_over_the_batch_compared(model, words, vocabulary):
+    """argmax ran over the batch and gave a number per word, too many for one `==`: use dim -1."""
+    return _word(vocabulary, _logits(model, words, vocabulary)[None].argmax(0))
+
+
+@predict.slip("the docstring of predict: the id of each word")
+def vocabulary_asked_by_id(model, words, vocabulary):
+    """The vocabulary was asked for an id, and it knows words: look for the word whose value the
+    id is, in `vocabulary.items()`."""
+    return vocabulary[int(_logits(model, words, vocabulary).argmax())]
 
 
 @predict.slip(ARGMAX)
@@ -1941,6 +1983,18 @@ def unknown_word_taken_for_zero(model, words, vocabulary):
 def unknown_word_skipped(model, words, vocabulary):
     """An unknown word is skipped, and others answer in its place: the KeyError must come."""
     return _best(model, [word for word in words if word in vocabulary], vocabulary)
+
+
+@predict.slip("the docstring of predict: Raises")
+def answers_to_no_words(model, words, vocabulary):
+    """Nothing was said, and a word came back: the mean of 0 words is NaN. Refuse an empty list
+    with a ValueError."""
+    if words:
+        return _best(model, words, vocabulary)
+    device = next(model.parameters()).device
+    with torch.no_grad():
+        logits = model(_ids(words, vocabulary).to(device)[None])[0]
+    return _word(vocabulary, int(logits.argmax()))
 
 
 @predict.slip("the docstring of predict: words are left unchanged")

@@ -3,6 +3,9 @@
 A slip is named only if it, and no other known slip, explains what was seen. Where several give
 the same in this check, the one that agrees with the answer in more of the exercise's other
 checks is meant; where that leaves two, none is named.
+
+That sizes were refused, or were not, says little: many slips and many answers do the same. A slip
+that is told by nothing else has to agree with the answer in every core check that was seen.
 """
 
 from __future__ import annotations
@@ -99,7 +102,8 @@ class Recogniser:
             return None
         slips = exercise.task.slips
         fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
-        fitting = [s for s in fitting if not self._contradicted(exercise, s)]
+        weak = _says_little(seen)
+        fitting = [s for s in fitting if not self._contradicted(exercise, s, weak)]
         if len(fitting) > 1:
             fitting = self._most_alike(exercise, check, fitting)
         if len(fitting) != 1:
@@ -131,15 +135,18 @@ class Recogniser:
         """Remember what the answer gave in a check."""
         self.seen[check.stem, check.name] = outcome
 
-    def _contradicted(self, exercise: Exercise, slip: Slip) -> bool:
-        """Tell whether the answer has passed a core check that the slip fails."""
-        return any(
-            check.core
-            and (check.stem, check.name) in self.seen
-            and self.of_answer(check).passed
-            and not self.of_slip(check, slip).passed
-            for check in exercise.checks
-        )
+    def _contradicted(self, exercise: Exercise, slip: Slip, weak: bool) -> bool:
+        """Tell whether the answer has passed a core check that the slip fails.
+
+        Where the evidence is weak, whether they differ in any core check that was seen.
+        """
+        for check in exercise.checks:
+            if not check.core or (check.stem, check.name) not in self.seen:
+                continue
+            answer, wrong = self.of_answer(check), self.of_slip(check, slip)
+            if (answer.passed and not wrong.passed) or (weak and not alike(wrong, answer)):
+                return True
+        return False
 
     def _most_alike(self, exercise: Exercise, check: Check, slips: list[Slip]) -> list[Slip]:
         for other in exercise.checks:
@@ -152,6 +159,14 @@ class Recogniser:
             if len(slips) == 1:
                 break
         return slips
+
+
+def _says_little(seen: Outcome) -> bool:
+    """Tell whether all that was seen is that sizes were refused, or were not."""
+    if seen.finding is not None:
+        return seen.finding.kind in ("not refused", "refused badly")
+    known = error_slip(seen.error) if seen.error is not None else None
+    return known is not None and known.name == "refuses_what_fits"
 
 
 def alike(slip: Outcome, answer: Outcome) -> bool:
