@@ -23,15 +23,20 @@ class Before:
         message: asks for the call.
         modules: which it is handed, or which is called.
         values: its arguments.
+        known: how modules were after the last call that they had a part in; kept up here.
     """
 
     def __init__(
-        self, message: Opened, modules: Sequence[nn.Module], values: Iterable[Any]
+        self,
+        message: Opened,
+        modules: Sequence[nn.Module],
+        values: Iterable[Any],
+        known: dict[int, list[Any]],
     ) -> None:
-        self._message, self._modules = message, modules
+        self._message, self._modules, self._known = message, modules, known
         self._raw, self._shapes = bytes(message.raw), _shapes(message.tensors)
         # what became of a lent one is always told
-        self._weights = [isinstance(m, LentModule) or _weights(m) for m in modules]
+        self._weights = [isinstance(m, LentModule) or self._before(m) for m in modules]
         self._held = [(at, v, copy.copy(v)) for at, v in enumerate(values) if type(v) in HOLDERS]
 
     def inputs_changed(self) -> bool:
@@ -41,7 +46,17 @@ class Before:
     def modules_changed(self) -> list[nn.Module]:
         """Return the modules that may not be as they were."""
         pairs = zip(self._modules, self._weights, strict=True)
-        return [m for m, then in pairs if then is True or _weights(m) != then]
+        changed = [m for m, then in pairs if then is True or self._now(m) != then]
+        if changed:
+            self._known.clear()  # others may have parts in common with these
+        return changed
+
+    def _before(self, module: nn.Module) -> list[Any]:
+        return self._known.get(id(module)) or _weights(module)
+
+    def _now(self, module: nn.Module) -> list[Any]:
+        now = self._known[id(module)] = _weights(module)
+        return now
 
     def holders_changed(self, parcel: Parcel) -> list[list[Any]]:
         """Return the lists and dictionaries that hold something else now, each with its place."""

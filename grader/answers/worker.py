@@ -183,8 +183,8 @@ class Worker(End):
         modules += [v for v in (*args, *kwargs.values()) if isinstance(v, nn.Module)]
         own = [m for m in modules if not isinstance(m, LentModule)]
         leaves = [value for value in message.tensors if value.requires_grad]
-        leaves += _unique(w for m in own for _, w in trees.parameters(m) if w.requires_grad)
-        before = Before(message, modules, (*args, *kwargs.values()))
+        leaves += _unique(weight for module in own for weight in trees.leaves(module))
+        before = Before(message, modules, (*args, *kwargs.values()), self._as_they_were)
         times = header.get("times", 1)
         calls = made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
         if "crosses" in header:
@@ -208,6 +208,7 @@ class Worker(End):
         """Move a module, buffers and all, to this side's device and to a dtype."""
         module = self._object(message.header["module"])
         module.to(self.home, DTYPES[message.header["dtype"]])
+        self._as_they_were.pop(id(module), None)
         parcel = self.parcel()
         return {"tree": trees.described(module, parcel)}, parcel
 
@@ -231,6 +232,7 @@ class Worker(End):
         self.asked = 0
         self.objects: dict[int, nn.Module] = {}
         self.numbers: dict[int, int] = {}
+        self._as_they_were: dict[int, list[Any]] = {}
         self.lent: dict[int, LentModule] = {}
         self.went_through: dict[int, LentModule] = {}
         self._generators: dict[int, torch.Generator] = {}
@@ -409,6 +411,8 @@ class Worker(End):
 
     def _told(self, module: nn.Module, state: Any, message: Opened) -> nn.Module:
         """Do to a module what was done to its mirror."""
+        if state["weights"] or state["training"]:
+            self._as_they_were.clear()
         for path, number, wants in state["weights"]:
             trees.set_values(trees.at(module, path), message.tensor(number), wants)
         for path, training in state["training"]:
