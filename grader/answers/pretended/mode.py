@@ -40,6 +40,8 @@ class Machine(TorchFunctionMode):
         kwargs = kwargs or {}
         if func in LOOKS:
             return func(*args, **kwargs)
+        if func in FROM_LISTS and args and type(args[0]) in (list, tuple):
+            args = (self._read(args[0]), *args[1:])
         handler = SPECIAL.get(func)
         if handler is not None:
             return handler(self, func, args, kwargs)
@@ -70,6 +72,15 @@ class Machine(TorchFunctionMode):
             return self.trip.made(out, [])
         like = next(_tensors(args, {}), None)
         return Elsewhere(out, like.place) if isinstance(like, Elsewhere) else out
+
+    def _read(self, values: Any) -> Any:
+        """Return a list with the numbers of a GPU in it as torch reads them, one by one."""
+        if isinstance(values, Elsewhere):
+            self.trip.waits()
+            return values.inner.detach()
+        if type(values) is list or type(values) is tuple:
+            return type(values)(map(self._read, values))
+        return values
 
     def mixed(
         self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], here: list[Tensor]

@@ -10,7 +10,8 @@ from pathlib import Path
 from grader.chapters import places
 
 DATA = Path(__file__).parent / "data"
-KINDS = ("mistakes", "right", "held_out_mistakes", "held_out_right")
+SETS = ("", "held_out_", "unseen_")
+KINDS = tuple(f"{one}{kind}" for kind in ("mistakes", "right") for one in SETS)
 CELL = re.compile(r"^# %% (?:(?P<stem>ex\d\d_\w+)\.)?(?P<name>\w+): (?P<what>.+)$", re.MULTILINE)
 
 
@@ -45,6 +46,12 @@ class Program:
                 text = f"{text}\n\n{self.source}\n"
             (into / path.name).write_text(text)
         return into
+
+
+def every(kind: str) -> Iterator[Program]:
+    """Read all programs that are "mistakes", or all that are "right"."""
+    for one in SETS:
+        yield from programs(f"{one}{kind}")
 
 
 def programs(kind: str) -> Iterator[Program]:
