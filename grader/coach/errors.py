@@ -235,12 +235,6 @@ ERRORS = (
         "A name is used that nothing has defined: a typo, or an import is missing at the top.",
     ),
     _error(
-        "tensor_became_plain",
-        r"'(float|int|bool|list|tuple)' object has no attribute",
-        "A plain Python value stands where a tensor is needed: `.item()`, `float()`, `.tolist()` "
-        "or a list came too early.",
-    ),
-    _error(
         "unknown_attribute",
         r"has no attribute",
         "There is no such method or attribute: look at its spelling and at what it is called on. "
