@@ -22,11 +22,13 @@ class End:
         channel: what goes to the other side, and comes from it.
         trusted: whether the other side is.
         home: the name of the device on this side.
+        asked: how many questions this side has asked in all.
+        number: of the last question; each check counts anew, so that it says the same each time.
     """
 
     def __init__(self, channel: Channel, *, trusted: bool, home: str = "cpu") -> None:
         self.channel, self.trusted, self.home = channel, trusted, home
-        self.asked = 0
+        self.asked = self.number = 0
         self._graphs: dict[int, tuple[list[Tensor], list[Tensor]]] = {}
 
     def parcel(self, *, strided: bool = False) -> Parcel:
@@ -71,7 +73,8 @@ class End:
     def exchange(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
         """Ask, and return the reply, also one that tells of an error."""
         self.asked += 1
-        number = self.asked
+        self.number += 1
+        number = self.number
         question = {"ask": kind, "n": number, **say}
         send(self.channel, question, parcel, self.deadline(), self.clock())
         while True:

@@ -81,7 +81,7 @@ class RemoteWorld(End):
     def begin(self, seed: int) -> None:
         """Begin a check, with the other side's generators at `seed` and a full clock."""
         self._beginning: int | None = seed
-        self.asked = 0
+        self.number = 0
         self.became: list[tuple[Any, Any]] = []
         self._spent = 0.0
         self._notice: str | None = None

@@ -37,13 +37,13 @@ class Glance(NamedTuple):
 
 
 @dataclass(frozen=True)
-class End:
+class Came:
     """What came of a check."""
 
     outcome: Any
 
 
-Step = Message | Glance | End
+Step = Message | Glance | Came
 
 
 class ByHeart:
@@ -62,7 +62,7 @@ class ByHeart:
 
     def learn(self, talk: Talk, outcome: Any) -> None:
         """Remember a talk and what came of it."""
-        for heard, step in [*talk.trail, (talk.heard, End(outcome))]:
+        for heard, step in [*talk.trail, (talk.heard, Came(outcome))]:
             if heard not in self._steps:
                 self._steps[heard] = step
                 self._size += _size(step)

@@ -229,7 +229,7 @@ class Worker(End):
 
     def _begin(self, seed: int) -> None:
         """Begin a check: nothing of the one before is left."""
-        self.asked = 0
+        self.number = 0
         self.objects: dict[int, nn.Module] = {}
         self.numbers: dict[int, int] = {}
         self._as_they_were: dict[int, list[Any]] = {}

@@ -198,3 +198,14 @@ def test_little_memory_costs_time_and_nothing_else(hear, worked_out, monkeypatch
     assert hear(places.SOLUTIONS, memory) == first
     assert len(worked_out) > len(first)
     assert memory._size <= 20_000
+
+
+def test_what_calls_an_answer_is_counted_over_all_checks(starter):
+    # what a slip gives is shared among submissions only where the answer was not asked for it
+    hearing = Hearing(catalogue(), starter, places.SOLUTIONS, "cpu", 3)
+    with contextlib.closing(hearing):
+        counts = []
+        for check in catalogue().exercise(f"{STEM}.softmax").checks[:4]:
+            hearing.outcome(check)
+            counts.append(hearing._deciding.asked)
+    assert counts == sorted(set(counts))
