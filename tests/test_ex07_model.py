@@ -1085,8 +1085,8 @@ def test_train_learns_the_table(answer, draw):
     targets = draw.tensor([IDS[word] for _, word in PAIRS], torch.int64)
     # an unlucky start is nobody's mistake: a second model begins anew
     for most in (600, 400):
-        model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
-        taken, right = learned(answer, model, ids, targets, 15, most)
+        model = answer.NextWordModel(4, 48, n_heads=4).to(draw.device)
+        taken, right = learned(answer, model, ids, targets, 10, most)
         if right == 4:
             break
     holds(right == 4, "the four pairs", f"after {taken} steps only {right} of 4 are right", right)
@@ -1313,6 +1313,6 @@ def test_predict_not_like(answer, draw):
     predicts(answer, by_hand(draw), "not like", "hate", IDS)
     model = answer.NextWordModel(4, 16, n_heads=4).to(draw.device)
     ids, targets = draw.tensor([[0, 2], [1, 2]], torch.int64), draw.tensor([3, 2], torch.int64)
-    learned(answer, model, ids, targets, 10, 600)
+    learned(answer, model, ids, targets, 5, 600)
     predicts(answer, model, "not like", "hate", IDS)
     predicts(answer, model, "do like", "like", IDS)

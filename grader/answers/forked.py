@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from grader.answers import cores
 from grader.answers.process import Process, last_words
 from grader.answers.trouble import NurseryError
 from grader.answers.wire import Channel
@@ -50,10 +51,11 @@ class Job:
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def said(self) -> dict[str, Any]:
-        """Return the job as the nursery reads it."""
+        """Return the job as the nursery reads it: done on the cores that this process keeps to."""
         return {
             "do": "start", "folder": str(self.folder), "names": dict(self.names),
             "home": self.home, "memory": self.memory, "stand_ins": dict(self.stand_ins),
+            "cores": sorted(cores.mine()),
         }  # fmt: skip
 
 

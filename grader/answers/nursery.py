@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader.answers import cores, pages
 from grader.sandbox import (
     Isolation,
     SandboxError,
@@ -30,6 +31,8 @@ from grader.sandbox import (
 LONGEST = 2**16
 # what a check leaves behind is little: to look for rubbish after every 700 objects is too often
 SELDOM = (20_000, 20, 20)
+# from so many workers on large pages cost less than they save
+SEVERAL = 4
 KIT = Path(__file__).resolve().parents[2]
 
 
@@ -75,6 +78,7 @@ class Nurse:
     house: dict[str, Any]
     isolation: Isolation | None
     children: set[int] = field(default_factory=set)
+    started: int = 0
 
     def serve(self) -> None:
         """Serve until the judge is gone; no worker outlives that."""
@@ -95,6 +99,9 @@ class Nurse:
 
     def _start(self, job: dict[str, Any], channel: int) -> dict[str, Any]:
         """Fork a worker; it has been shut in when this returns, and has run nothing yet."""
+        self.started += 1
+        if self.started == SEVERAL:
+            pages.made_large()
         reader, writer = os.pipe()
         child = os.fork()
         if not child:
@@ -126,6 +133,7 @@ class Nurse:
             os._exit(0)
 
     def _be_shut_in(self, job: dict[str, Any], channel: int, told: int) -> None:
+        cores.keep_to(job["cores"])
         if self.isolation is None:
             os.setsid()
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import linecache
+import os
 import traceback
 import types
 from pathlib import Path
@@ -61,7 +62,7 @@ def _places(error: BaseException, world: World) -> dict[str, Any]:
         if mine:
             steps.append((frame.f_code, line))
     frames = [
-        [Path(code.co_filename).name, line, code.co_name,
+        [os.path.basename(code.co_filename), line, code.co_name,
          linecache.getline(code.co_filename, line).strip()[:LONGEST_LINE]]
         for code, line in steps[-MOST_FRAMES:]
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -17,14 +18,21 @@ SOFTMAX = re.compile(rf"softmax|softmin|{ATTENTION.pattern}")
 FAMILIES = {"softmax": SOFTMAX, "attention": ATTENTION}
 
 
+@functools.cache
+def _name_within(pattern: re.Pattern[str], func: Any) -> str | None:
+    """Return the name of a function of torch's, if it is one of those that are looked for."""
+    name = getattr(func, "__name__", None) or str(func)
+    return name if pattern.search(name) else None
+
+
 class _Names(TorchFunctionMode):
     def __init__(self, pattern: re.Pattern[str], seen: list[str]) -> None:
         super().__init__()
         self.pattern, self.seen = pattern, seen
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = getattr(func, "__name__", None) or str(func)
-        if self.pattern.search(name):
+        name = _name_within(self.pattern, func)
+        if name is not None:
             self.seen.append(name)
         return func(*args, **(kwargs or {}))
 

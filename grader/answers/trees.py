@@ -37,15 +37,15 @@ class Part:
 
 def described(module: nn.Module, parcel: Parcel) -> dict[str, Any]:
     """Describe a module; its weights are put into the parcel."""
-    parts: list[list[Any]] = []
+    told: list[list[Any]] = []
     first: dict[int, str] = {}
-    for path, part in module.named_modules(remove_duplicate=False):
+    for path, part in paths(module):
         kind = next(k.__name__ for k in type(part).__mro__ if KINDS.get(k.__name__) is k)
         same = first.setdefault(id(part), path)
         without = [name for name, weight in part._parameters.items() if weight is None]
-        parts.append([path, type(part).__name__, kind, part.training,
-                      None if same == path else same, without])  # fmt: skip
-    return {"parts": parts, "weights": weights(module, parcel)}
+        told.append([path, type(part).__name__, kind, part.training,
+                     None if same == path else same, without])  # fmt: skip
+    return {"parts": told, "weights": weights(module, parcel)}
 
 
 def weights(module: nn.Module, parcel: Parcel) -> list[Any]:
@@ -60,9 +60,20 @@ def weights(module: nn.Module, parcel: Parcel) -> list[Any]:
     return list(listed.values())
 
 
+def paths(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Module]]:
+    """Go through a module and its parts under every path: in torch's order, and faster."""
+    yield prefix, module
+    for name, part in module._modules.items():
+        if part is not None:
+            yield from paths(part, f"{prefix}.{name}" if prefix else name)
+
+
 def parameters(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Go through every weight under every path."""
-    return module.named_parameters(remove_duplicate=False)
+    for path, part in paths(module):
+        for name, weight in part._parameters.items():
+            if weight is not None:
+                yield (f"{path}.{name}" if path else name), weight
 
 
 def parts(module: nn.Module) -> Iterator[nn.Module]:

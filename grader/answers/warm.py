@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
 import jaxtyping  # noqa: F401  # every chapter's signatures need it
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
-from grader.answers.pretended.lightly import prepare
+from grader.answers.pretended import Crossing
 
 
 def up() -> None:
@@ -24,6 +27,24 @@ def up() -> None:
     F.scaled_dot_product_attention(x, x, x)
     torch.softmax(x, -1).masked_fill(x > 1, -torch.inf).std()
     torch.einsum("bij,bjk->bik", x, x)
-    nn.Embedding(2, 2)(torch.tensor([0]))
     nn.Linear(2, 2).to("cpu", torch.float64)
-    prepare()
+    inputs = (torch.tensor([[0, 1]]), torch.tensor([1]))
+    _learned(*inputs, nn.Embedding(2, 2))
+    Crossing(Path()).call(_learned, [*inputs, nn.Embedding(2, 2)], {})
+
+
+def _learned(ids: Tensor, targets: Tensor, table: nn.Embedding) -> float:
+    """Take a step with a little of all that answers do; torch looks up each operation once."""
+    x = table(ids) * torch.arange(2, device=ids.device)[:, None].to(table.weight.dtype)
+    scores = torch.matmul(x, x.mT) / math.sqrt(2)
+    scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -torch.inf)
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True))
+    weights = powers / powers.sum(-1, keepdim=True)
+    mixed = (weights.unsqueeze(1) @ x.unflatten(-1, (2, 1)).transpose(1, 2)).transpose(1, 2)
+    loss = F.cross_entropy(F.linear(mixed.flatten(-2), table.weight).mean(1), targets)
+    loss.backward()
+    with torch.no_grad():
+        for weight, gradient in [(one, one.grad) for one in table.parameters()]:
+            if gradient is not None:
+                weight.sub_(torch.zeros_like(weight).mul_(0.9).add_(gradient), alpha=0.1)
+    return loss.item()

@@ -177,18 +177,16 @@ class Worker(End):
         args = [message.unpack(said) for said in header["args"]]
         kwargs = {name: message.unpack(said) for name, said in header["kwargs"].items()}
         made = self._callable(header)
-        if isinstance(made, nn.Module) and "own" in header:
+        if "own" in header and isinstance(made, nn.Module):
             self._told(made, header["own"], message)
-        modules = [made] if isinstance(made, nn.Module) else []
-        modules += [v for v in (*args, *kwargs.values()) if isinstance(v, nn.Module)]
-        own = [m for m in modules if not isinstance(m, LentModule)]
+        given = (*args, *kwargs.values())
+        modules = [v for v in (made, *given) if isinstance(v, nn.Module)]
         leaves = [value for value in message.tensors if value.requires_grad]
-        leaves += _unique(weight for module in own for weight in trees.leaves(module))
-        before = Before(message, modules, (*args, *kwargs.values()), self._as_they_were)
-        times = header.get("times", 1)
-        calls = made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
-        if "crosses" in header:
-            calls = crossed(made, self._crossing(header["crosses"]))
+        if modules:
+            own = [m for m in modules if not isinstance(m, LentModule)]
+            leaves += _unique(weight for module in own for weight in trees.leaves(module))
+        before = Before(message, modules, given, self._as_they_were)
+        calls = self._calls(made, header)
         told: dict[str, Any] = {}
         handed: list[Any] = []
         try:
@@ -203,6 +201,13 @@ class Worker(End):
             say["token"] = self.keep(outputs, leaves)
         say.update(self._changes(message, before, parcel))
         return say, parcel
+
+    def _calls(self, made: Callable[..., Any], header: dict[str, Any]) -> Callable[..., Any]:
+        """Return what is called: many times, or on the pretended machine, if the judge says so."""
+        if "crosses" in header:
+            return crossed(made, self._crossing(header["crosses"]))
+        times = header.get("times", 1)
+        return made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
 
     def on_to(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
         """Move a module, buffers and all, to this side's device and to a dtype."""

@@ -42,6 +42,7 @@ class World(MetaPathFinder, Loader):
     def __init__(self, folder: Path, names: Mapping[str, Sequence[str]]) -> None:
         self.folder, self.names = folder, names
         self.modules: dict[str, types.ModuleType] = {}
+        self._files: dict[str, str] = {}
         self._broken: dict[str, BrokenFile] = {}
         self._covered: dict[str, types.ModuleType | None] = {}
         self._active = 0
@@ -161,10 +162,8 @@ class World(MetaPathFinder, Loader):
 
     def owner(self, code: types.CodeType) -> str | None:
         """Return the full name of the exercise whose code this is."""
-        stem = Path(code.co_filename).stem
-        if stem in self.modules and code.co_filename == str(self.path(stem)):
-            return self._owner_in(stem, code)
-        return None
+        stem = self._files.get(code.co_filename)
+        return None if stem is None else self._owner_in(stem, code)
 
     def _owner_in(self, stem: str, code: types.CodeType) -> str | None:
         for name in self.names.get(stem, ()):
@@ -198,6 +197,7 @@ class World(MetaPathFinder, Loader):
         module = types.ModuleType(f"{PACKAGE}.{stem}")
         module.__file__, module.__package__ = str(self.path(stem)), PACKAGE
         self._register(stem, module)
+        self._files[str(self.path(stem))] = stem
         try:
             if self.path(stem).is_file():
                 source = self.path(stem).read_bytes()
@@ -229,7 +229,7 @@ class World(MetaPathFinder, Loader):
             self._cover(name, module)
 
     def _forget(self, stem: str) -> None:
-        del self.modules[stem]
+        del self.modules[stem], self._files[str(self.path(stem))]
         for name in (stem, f"{PACKAGE}.{stem}"):
             sys.modules.pop(name, None)
 

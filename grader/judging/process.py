@@ -33,8 +33,9 @@ class JudgeProcess:
     Args:
         isolation: the walls that are put up around submissions; None for none.
         hidden: what they must not read even where it lies under what they may.
-        core: the processor core that judge and judged keep to; None for any. One waits while the
-            other works, and on one core neither has to be woken from far.
+        core: the processor core that judge and judged keep to; None for another one with each
+            submission. One waits while the other works, and on one core neither has to be woken
+            from far.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ def serve(
     if core is not None:
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, {core})
+    from grader.answers.cores import one_core
     from grader.answers.starting import starter_for
 
     starter = starter_for(isolation, hidden)  # it starts while the suites are imported
@@ -138,8 +140,10 @@ def serve(
         gc.collect()
         gc.freeze()  # what is there now stays: it is not to be gone through again and again
         while True:
-            for said in _heard(connection.recv(), known, starter, memory, by_heart):
-                connection.send(said)
+            request = connection.recv()
+            with one_core():
+                for said in _heard(request, known, starter, memory, by_heart):
+                    connection.send(said)
 
 
 def _heard(

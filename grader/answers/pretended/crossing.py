@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dis
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -40,6 +41,7 @@ class Crossing:
 
     def __init__(self, folder: Path) -> None:
         prepare()
+        Backward.prepare()
         self._folder = str(folder)
         self._also: set[str] = set()
         self._known: dict[str, bool] = {}
@@ -91,19 +93,11 @@ class Crossing:
     @contextlib.contextmanager
     def backward_too(self) -> Iterator[None]:
         """Let functions that the answer goes backward with be on the machine as well."""
-        apply = BackwardCFunction.apply
-
-        def there(ctx: Any, *gradients: Any) -> Any:
-            if ctx._forward_cls is Move:
-                return apply(ctx, *gradients)
-            with self.active():
-                return apply(ctx, *gradients)
-
-        BackwardCFunction.apply = there  # type: ignore[method-assign]
+        before, Backward.crossing = Backward.crossing, self
         try:
             yield
         finally:
-            BackwardCFunction.apply = apply  # type: ignore[method-assign]
+            Backward.crossing = before
 
     def there(self, value: Any) -> Any:
         """Put what has been worked out elsewhere on the pretended GPU, if a call runs there."""
@@ -175,8 +169,38 @@ class Crossing:
         return known
 
 
+class Backward:
+    """Which way functions of an answer's go backward at this moment, if one is gone."""
+
+    crossing: Crossing | None = None
+
+    @staticmethod
+    @functools.cache
+    def prepare() -> None:
+        """Let torch ask that, each time that it calls such a function."""
+        apply = BackwardCFunction.apply
+
+        def there(ctx: Any, *gradients: Any) -> Any:
+            crossing = Backward.crossing
+            if crossing is None or ctx._forward_cls is Move:
+                return apply(ctx, *gradients)
+            with crossing.active():
+                return apply(ctx, *gradients)
+
+        BackwardCFunction.apply = there  # type: ignore[method-assign]
+
+
 def _module_there(module: nn.Module) -> nn.Module:
     """Return a copy of a module that was moved to the pretended GPU, as a student would move it."""
+    parts = list(module.modules())
+    if all(map(_moves_as_ever, parts)):
+        known = {id(one): _weight_there(one) for one in module.parameters()}
+        with contextlib.suppress(Exception):
+            twin = copy.deepcopy(module, known)
+            for part in twin.modules():
+                for name, buffer in part._buffers.items():
+                    part._buffers[name] = buffer if buffer is None else moved(buffer, HOME)
+            return twin
     try:
         twin = copy.deepcopy(module)
     except Exception:
@@ -184,6 +208,21 @@ def _module_there(module: nn.Module) -> nn.Module:
         twin = module
     with cuda.swapping(), Machine(Trip(lambda _: False, _module_there.__code__)):
         return twin.to(HOME)
+
+
+def _moves_as_ever(part: nn.Module) -> bool:
+    """Tell whether `.to` would do with a part what it does with any."""
+    kind, weights = type(part), part._parameters.values()
+    ways = ((kind.to, nn.Module.to), (kind._apply, nn.Module._apply))
+    plain = all(weight is None or type(weight) is nn.Parameter for weight in weights)
+    return plain and all(way is known for way, known in ways)
+
+
+def _weight_there(weight: nn.Parameter) -> nn.Parameter:
+    there = nn.Parameter(moved(weight.detach(), HOME), weight.requires_grad)
+    if weight.grad is not None:
+        there.grad = moved(weight.grad.detach(), HOME)
+    return there
 
 
 def _file_of(made: Any) -> str:

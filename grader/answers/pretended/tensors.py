@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -141,22 +142,28 @@ class _Seen:
 
 def _computed(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     seen = _Seen()
-    given = [seen.opened(value) for value in args]
-    named = {name: seen.opened(value) for name, value in kwargs.items()}
+    given = [*map(seen.opened, args)]
+    named = {name: seen.opened(value) for name, value in kwargs.items()} if kwargs else kwargs
     if not seen.there:
         return func(*given, **named)
-    mine = [one for one in seen.here if is_given(one)]
+    mine = [one for one in seen.here if is_given(one)] if seen.here else []
     if mine or len(seen.there) > 1:
         _meet(func, args, seen.there, mine)
     if func is ITEM and Now.watcher is not None:
         Now.watcher.waits()
     out = func(*given, **named)
-    if torch.Tag.inplace_view in func.tags:
+    if _changes_shape(func):
         # the shape of the wrapper itself has to follow
         with torch._C._DisableTorchDispatch():
             func(*args, **kwargs)
         return args[0]
     return seen.closed(out)
+
+
+@functools.cache
+def _changes_shape(func: Any) -> bool:
+    """Tell whether an operation gives its argument another shape in place."""
+    return torch.Tag.inplace_view in func.tags
 
 
 def _meet(
