@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.answers.wire import Channel, Opened, Parcel, TooLarge, WireError, receive, send
+from grader.answers.channel import Channel, WireError
+from grader.answers.wire import Opened, Parcel, TooLarge, receive, send
 
 
 class End:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from grader.answers import cores
+from grader.answers.channel import Channel
 from grader.answers.process import Process, last_words
 from grader.answers.trouble import NurseryError
-from grader.answers.wire import Channel
 from grader.sandbox import Isolation, clean_environment
 
 ROOT = Path(__file__).resolve().parents[2]

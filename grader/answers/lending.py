@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from grader.answers import trees
+from grader.answers.channel import WireError
 from grader.answers.whole import WHOLE
-from grader.answers.wire import Opened, Parcel, WireError
+from grader.answers.wire import Opened, Parcel
 
 if TYPE_CHECKING:
     from grader.answers.remote import RemoteWorld

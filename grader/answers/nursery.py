@@ -158,7 +158,7 @@ class Nurse:
 
 
 def _work(job: dict[str, Any], channel: int) -> None:
-    from grader.answers.wire import Channel
+    from grader.answers.channel import Channel
     from grader.answers.worker import Worker
 
     stand_ins = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import Protocol
 
-from grader.answers.wire import Channel
+from grader.answers.channel import Channel
 
 
 class Process(Protocol):

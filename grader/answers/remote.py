@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from grader.answers import raised
+from grader.answers.channel import Channel, WireError
+from grader.answers.claims import opaque, vast, words
 from grader.answers.door import Left
 from grader.answers.end import End
 from grader.answers.lending import Lending
@@ -28,7 +30,7 @@ from grader.answers.process import Process
 from grader.answers.source import ready_made
 from grader.answers.talk import ByHeart, Glance, Message, Talk
 from grader.answers.trouble import BrokenFile, Hangs, HangsError, Lost, Missing, printable
-from grader.answers.wire import DTYPES, NAMES, Channel, Opened, Parcel, TooLarge, WireError
+from grader.answers.wire import DTYPES, NAMES, Opened, Parcel, TooLarge
 
 # stands for the pipe until there is one
 _NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
@@ -328,11 +330,11 @@ class RemoteWorld(End):
             dtype = DTYPES.get(left[1]) if type(left[1]) is str else None
             known = dtype if dtype in SWITCHES else torch.float32
             self.left = Left(left[0] is True, known or torch.float32)
-        self._seen += _words(header.get("seen"))
+        self._seen += words(header.get("seen"))
         if self.crossing is not None:
             for mistake in heard(header.get("mistakes")):
                 self.crossing.trip.add(mistake)
-        self.warnings += _words(header.get("warnings"))[: max(0, 100 - len(self.warnings))]
+        self.warnings += words(header.get("warnings"))[: max(0, 100 - len(self.warnings))]
         handed = header.get("handed")
         if type(handed) is list and len(handed) == 3 and type(handed[0]) is int:
             given = message.unpack(handed[2])
@@ -391,7 +393,7 @@ class RemoteWorld(End):
         if key == "b":
             return self.lending.module(inner)
         if key == "z" and type(inner) is list and len(inner) == 2:
-            return _vast(*inner)
+            return vast(*inner)
         if key == "o" and type(inner) is list and len(inner) == 2:
             return opaque(*inner)
         if key == "c" and type(inner) is str and inner.split(":")[0] in ("cpu", "cuda", "meta"):
@@ -451,8 +453,8 @@ class RemoteWorld(End):
                 for name, what in (found.items() if type(found) is dict else ())
                 if type(what) is str
             }
-            self._loaded = _words(header.get("loaded"))
-            self._stubs[stem] = _words(header.get("stubs"))
+            self._loaded = words(header.get("loaded"))
+            self._stubs[stem] = words(header.get("stubs"))
         return self._found[stem]
 
     def _stand_ins(self) -> list[list[Any]]:
@@ -532,24 +534,3 @@ class _Function:
         if type(made) is not list or len(made) != times:
             raise self.world._nonsense("not as many results as calls")
         return made
-
-
-def opaque(name: Any, said: Any) -> Any:
-    """Make an object that has nothing but a type's name and a text."""
-    word = name[:60] if type(name) is str and name.isidentifier() else "object"
-    text = printable(said[:200]) if type(said) is str else "?"
-    made = type(word, (), {"__repr__": lambda _: text, "__module__": "answer"})
-    return made()
-
-
-def _vast(name: Any, shape: Any) -> Any:
-    """Make an object in the place of a tensor that is too large to be sent."""
-    good = type(shape) is list and len(shape) <= 16 and type(name) is str and name in DTYPES
-    if not good or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
-        raise WireError("a shape is none")
-    return opaque("Tensor", f"{name} {shape}, far too large")
-
-
-def _words(said: Any) -> list[str]:
-    listed = said[:20] if type(said) is list else []
-    return [printable(one[:300]) for one in listed if type(one) is str]

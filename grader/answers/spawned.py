@@ -8,9 +8,9 @@ import os
 import socket
 from typing import Any
 
+from grader.answers.channel import Channel
 from grader.answers.forked import Job
 from grader.answers.process import last_words
-from grader.answers.wire import Channel
 
 
 class Spawner:

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.answers.wire import Opened, Parcel, WireError
+from grader.answers.channel import WireError
+from grader.answers.wire import Opened, Parcel
 
 # what a suite may ask of a part: is it one of these?
 KINDS: dict[str, type[nn.Module]] = {

@@ -1,17 +1,14 @@
 """Values on the wire: JSON for the structure, raw bytes for the numbers. Reading runs no code.
 
-A message is a header's length, a body's length, the header and the body. The header is JSON; a
-tensor stands in it by its number, its dtype, shape and strides in a list beside it, its bytes in
-the body. Whatever comes in is bounded and checked before it is used.
+The header of a message is JSON; a tensor stands in it by its number, its dtype, shape and strides
+in a list beside it, its bytes in the body. Whatever comes in is bounded and checked before it is
+used.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import socket
-import struct
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,22 +17,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from grader.answers.channel import LARGEST_BODY, LARGEST_HEADER, Channel, WireError
 from grader.answers.pretended.tensors import Elsewhere
-from grader.answers.talk import Message, Talk
+from grader.answers.talk import Message
 from grader.answers.trouble import printable
 
-HEAD = struct.Struct("<II")
 ALIGNED = 16
-LARGEST_HEADER = 2**20
 # what the time takes in a header
 CLOCK = 32
-LARGEST_BODY = 2**24
 MOST_TENSORS = 4096
 MOST_DIMENSIONS = 16
-MOST_NUMBERS = 2**40
 DEEPEST = 16
 LONGEST_TEXT = 4000
-CHUNK = 2**17
 PADDING = [b"\0" * lacking for lacking in range(ALIGNED)]
 
 DTYPES = {
@@ -53,10 +46,6 @@ PLAIN = (Tensor, nn.Parameter)
 SIZES = {name: torch.empty(0, dtype=dtype).element_size() for name, dtype in DTYPES.items()}
 # NumPy does not know bfloat16
 KINDS = {name: np.dtype("int16" if name == "bfloat16" else name) for name in DTYPES}
-
-
-class WireError(Exception):
-    """What came is no message, or is more than a message may be."""
 
 
 class TooLarge(Exception):
@@ -277,108 +266,6 @@ def send(
     if len(text) > LARGEST_HEADER - CLOCK:
         raise TooLarge
     channel.put(Message(text, b"".join(parcel.chunks) if parcel is not None else b""), deadline, ms)
-
-
-class Channel:
-    """A socket, and what has come from it and was not asked for yet.
-
-    Args:
-        socket: connected to the other side.
-
-    Attributes:
-        talk: what is said in the check that goes on, where that is remembered.
-    """
-
-    def __init__(self, socket: socket.socket) -> None:
-        self.socket = socket
-        self.talk: Talk | None = None
-        self._rest, self._begins = b"", 0
-        self._endless = False
-
-    def put(self, message: Message, deadline: float | None, ms: int | None = None) -> None:
-        """Send a message, with the time that the other side has; nothing is said twice."""
-        if self.talk is None or self.talk.took_already(message) is None:
-            self.put_now(message, deadline, ms)
-
-    def put_now(self, message: Message, deadline: float | None, ms: int | None) -> None:
-        """Send a message, whatever is remembered."""
-        text = message.text if ms is None else b'%s,"ms":%d}' % (message.text[:-1], ms)
-        self.patient_until(deadline)
-        head = HEAD.pack(len(text), len(message.body))
-        self.socket.sendall(b"".join([head, text, message.body]))
-
-    def take(self, deadline: float | None) -> Message:
-        """Wait for a message; what was heard by heart comes first.
-
-        Raises:
-            WireError: what came is no message.
-            TimeoutError: it did not come in time, or not all of it.
-            EOFError: the other side is gone.
-        """
-        if self.talk is None:
-            return self.take_now(deadline)
-        message = self.talk.heard_already()
-        if message is None:
-            message = self.take_now(deadline)
-            self.talk.hears(message)
-        return message
-
-    def take_now(self, deadline: float | None) -> Message:
-        """Wait for a message, whatever is remembered."""
-        self._wait_for(HEAD.size, deadline)
-        header_size, body_size = HEAD.unpack_from(self._rest, self._begins)
-        if header_size > LARGEST_HEADER or body_size > LARGEST_BODY:
-            raise WireError("a message is too long")
-        size = HEAD.size + header_size + body_size
-        self._wait_for(size, deadline)
-        data, begins = self._rest, self._begins
-        ends = self._begins = begins + size
-        if ends == len(data):
-            self._rest, self._begins = b"", 0
-        body = ends - body_size
-        text = data[begins + HEAD.size : body]
-        return Message(text, bytearray(memoryview(data)[body:ends]) if body_size else b"")
-
-    def _wait_for(self, size: int, deadline: float | None) -> None:
-        """Wait until so many bytes have come that were not taken yet.
-
-        Raises:
-            TimeoutError: they did not come in time.
-            EOFError: the other side is gone.
-        """
-        held = len(self._rest) - self._begins
-        if held >= size:
-            return
-        chunks = [self._rest[self._begins :]]
-        while held < size:
-            self.patient_until(deadline)
-            more = self.socket.recv(CHUNK)
-            if not more:
-                raise EOFError
-            chunks.append(more)
-            held += len(more)
-        self._rest, self._begins = b"".join(chunks), 0
-
-    def patient_until(self, deadline: float | None) -> None:
-        """Let nothing on the socket take longer than until `deadline`.
-
-        Raises:
-            TimeoutError: that is now.
-        """
-        if deadline is None:
-            if not self._endless:
-                self.socket.settimeout(None)
-                self._endless = True
-            return
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self.socket.settimeout(left)
-        self._endless = False
-
-    def close(self) -> None:
-        """Close the socket."""
-        self.socket.close()
 
 
 def receive(

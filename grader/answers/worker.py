@@ -15,13 +15,14 @@ from torch import Tensor, nn
 
 from grader.answers import kernels, raised, trees
 from grader.answers.before import Before
+from grader.answers.channel import Channel, WireError
 from grader.answers.door import crossed
 from grader.answers.end import End
 from grader.answers.lent import LentModule, lent_class, lent_function, lent_module
 from grader.answers.pretended import Crossing
 from grader.answers.ready_made import noticing_names
 from grader.answers.trouble import BrokenFile, Hangs, TimeLimit, printable
-from grader.answers.wire import DTYPES, MOST_DIMENSIONS, NAMES, Channel, Opened, Parcel, WireError
+from grader.answers.wire import DTYPES, MOST_DIMENSIONS, NAMES, Opened, Parcel
 from grader.answers.world import World
 
 LONGEST_REPR = 100

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.batch.laid_out import laid_out
 from grader.judging.hearing import Limits
 from grader.judging.process import GradingError, JudgeProcess
 from grader.results import CheckResult
@@ -79,11 +79,8 @@ class Bench:
             Stopped: by `stop`.
             GradingError: nothing can be said about the submission.
         """
-        with tempfile.TemporaryDirectory(prefix="submission-") as folder:
-            Path(folder).chmod(0o755)  # the user that runs it may be another one
-            for name, data in files.items():
-                (Path(folder) / name).write_bytes(data)
-            return {device: self._on(device, Path(folder), exercises) for device in devices}
+        with laid_out(files) as folder:
+            return {device: self._on(device, folder, exercises) for device in devices}
 
     def stop(self) -> None:
         """Make `grade` raise Stopped, now and from now on, and end what runs."""

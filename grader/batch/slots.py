@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from grader.batch.bench import Bench, NoBench, Stopped
 from grader.batch.grade import grade_one
+from grader.batch.laid_out import clear_leftovers
 from grader.batch.plan import Plan
 from grader.batch.stopping import StopAsked, heard, signals_are_for_others
 from grader.batch.store import Store
@@ -40,6 +41,7 @@ def side_by_side(
         StopAsked: by a signal; what was running is ended, nothing of ours is left.
         NoBench: nothing can be graded here.
     """
+    clear_leftovers()
     waiting = deque(enumerate(submissions))
     said: queue.SimpleQueue[Done | int | BaseException] = queue.SimpleQueue()
     results: dict[int, SubmissionResult] = {}

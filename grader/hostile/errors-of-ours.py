@@ -9,14 +9,14 @@ import itertools
 import sys
 
 trouble = sys.modules["grader.answers.trouble"]
-wire = sys.modules["grader.answers.wire"]
+channel = sys.modules["grader.answers.channel"]
 turn = itertools.count()
 MAKE = (
     lambda: trouble.Lost("passed", "has passed"),
     lambda: trouble.Missing("ex01_scores.py has no `dot_product`"),
     lambda: trouble.BrokenFile("ex01_scores", ValueError("passed")),
     lambda: trouble.HangsError("ex01_scores.dot_product"),
-    lambda: wire.WireError("passed"),
+    lambda: channel.WireError("passed"),
     lambda: EOFError("passed"),
     lambda: KeyboardInterrupt(),
     lambda: GeneratorExit(),

@@ -3,7 +3,7 @@
 chapter: ex06_heads
 earns: split_heads, merge_heads, multi_head
 outcomes: failed, error
-passes: module_is_your_own
+passes: module_is_your_own, module_has_four_layers
 """
 
 import itertools

@@ -17,9 +17,10 @@ import torch
 from torch import nn
 
 from grader.answers import trees, wire
+from grader.answers.channel import HEAD, Channel, WireError
 from grader.answers.remote import RemoteWorld
 from grader.answers.trouble import Lost
-from grader.answers.wire import HEAD, Channel, Parcel, WireError, receive, send
+from grader.answers.wire import Parcel, receive, send
 
 ROUNDS = 4000
 MOST_MEMORY = 300 * 2**20

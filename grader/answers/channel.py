@@ -1,0 +1,123 @@
+"""The pipe between judge and judged: messages go through it whole, and within a time.
+
+A message is a header's length, a body's length, the header and the body.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+
+from grader.answers.talk import Message, Talk
+
+HEAD = struct.Struct("<II")
+LARGEST_HEADER = 2**20
+LARGEST_BODY = 2**24
+CHUNK = 2**17
+
+
+class WireError(Exception):
+    """What came is no message, or is more than a message may be."""
+
+
+class Channel:
+    """A socket, and what has come from it and was not asked for yet.
+
+    Args:
+        socket: connected to the other side.
+
+    Attributes:
+        talk: what is said in the check that goes on, where that is remembered.
+    """
+
+    def __init__(self, socket: socket.socket) -> None:
+        self.socket = socket
+        self.talk: Talk | None = None
+        self._rest, self._begins = b"", 0
+        self._endless = False
+
+    def put(self, message: Message, deadline: float | None, ms: int | None = None) -> None:
+        """Send a message, with the time that the other side has; nothing is said twice."""
+        if self.talk is None or self.talk.took_already(message) is None:
+            self.put_now(message, deadline, ms)
+
+    def put_now(self, message: Message, deadline: float | None, ms: int | None) -> None:
+        """Send a message, whatever is remembered."""
+        text = message.text if ms is None else b'%s,"ms":%d}' % (message.text[:-1], ms)
+        self.patient_until(deadline)
+        head = HEAD.pack(len(text), len(message.body))
+        self.socket.sendall(b"".join([head, text, message.body]))
+
+    def take(self, deadline: float | None) -> Message:
+        """Wait for a message; what was heard by heart comes first.
+
+        Raises:
+            WireError: what came is no message.
+            TimeoutError: it did not come in time, or not all of it.
+            EOFError: the other side is gone.
+        """
+        if self.talk is None:
+            return self.take_now(deadline)
+        message = self.talk.heard_already()
+        if message is None:
+            message = self.take_now(deadline)
+            self.talk.hears(message)
+        return message
+
+    def take_now(self, deadline: float | None) -> Message:
+        """Wait for a message, whatever is remembered."""
+        self._wait_for(HEAD.size, deadline)
+        header_size, body_size = HEAD.unpack_from(self._rest, self._begins)
+        if header_size > LARGEST_HEADER or body_size > LARGEST_BODY:
+            raise WireError("a message is too long")
+        size = HEAD.size + header_size + body_size
+        self._wait_for(size, deadline)
+        data, begins = self._rest, self._begins
+        ends = self._begins = begins + size
+        if ends == len(data):
+            self._rest, self._begins = b"", 0
+        body = ends - body_size
+        text = data[begins + HEAD.size : body]
+        return Message(text, bytearray(memoryview(data)[body:ends]) if body_size else b"")
+
+    def _wait_for(self, size: int, deadline: float | None) -> None:
+        """Wait until so many bytes have come that were not taken yet.
+
+        Raises:
+            TimeoutError: they did not come in time.
+            EOFError: the other side is gone.
+        """
+        held = len(self._rest) - self._begins
+        if held >= size:
+            return
+        chunks = [self._rest[self._begins :]]
+        while held < size:
+            self.patient_until(deadline)
+            more = self.socket.recv(CHUNK)
+            if not more:
+                raise EOFError
+            chunks.append(more)
+            held += len(more)
+        self._rest, self._begins = b"".join(chunks), 0
+
+    def patient_until(self, deadline: float | None) -> None:
+        """Let nothing on the socket take longer than until `deadline`.
+
+        Raises:
+            TimeoutError: that is now.
+        """
+        if deadline is None:
+            if not self._endless:
+                self.socket.settimeout(None)
+                self._endless = True
+            return
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.socket.settimeout(left)
+        self._endless = False
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
