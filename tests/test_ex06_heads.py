@@ -766,9 +766,14 @@ def test_module_leaves_all_as_it_was(answer, draw):
         got = call(layer, *inputs)
         for name, now, then in zip(("x", "memory", "mask"), inputs, before, strict=True):
             unchanged(answer.became(now), then, name)
+        other = sorted({name for name, _ in layer.named_parameters()} ^ set(weights))
+        holds(not other, "the layer", f"the call gave or took away {', '.join(other)}", other)
         for name, weight in layer.named_parameters():
             unchanged(weight.detach(), weights[name], name)
         same(got, want, like=x, label=said)
+    memory, mask = MASKED_CROSS.draw_inputs(draw)[1:]
+    want = right(x, memory, mask, weights, 3)
+    same(call(layer, x, memory, mask), want, like=x, label="the output with another memory")
     shorter = x[:, :3]
     want = right(shorter, None, None, weights, 3)
     same(layer(shorter), want, like=x, label="the output of a third call, with fewer tokens")

@@ -637,7 +637,7 @@ def test_next_word_model_strides(answer, draw):
 
 @check("NextWordModel")
 def test_next_word_model_inputs_unchanged(answer, draw):
-    """Catches ids or lengths that are changed in place, in the padding for example."""
+    """Catches ids or lengths that are changed in place, and logits kept by the ids alone."""
     weights = weights_of(draw)
     model = built(answer, draw, ALL, weights)
     ids, lengths = asked(draw, ALL)
@@ -646,6 +646,10 @@ def test_next_word_model_inputs_unchanged(answer, draw):
     unchanged(answer.became(ids), before, "ids")
     unchanged(answer.became(lengths), before_lengths, "lengths")
     same(logits, right_logits(weights, ALL, before, before_lengths), like=weights["head.bias"])
+    other = before_lengths.flip(0)
+    want = right_logits(weights, ALL, before, other)
+    label = "the output of a second call with other `lengths`"
+    same(call(model, ids, other), want, like=weights["head.bias"], label=label)
 
 
 @check("NextWordModel")

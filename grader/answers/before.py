@@ -64,17 +64,18 @@ class Before:
 
 
 def _shapes(tensors: Sequence[Tensor]) -> list[Any]:
-    return [(one.shape, one.dtype, one.data_ptr()) for one in tensors]
+    return [(one.shape, one.stride(), one.dtype, one.data_ptr(), one.is_neg()) for one in tensors]
 
 
 def _weights(module: nn.Module) -> list[Any]:
     """Return what tells whether a module's weights have changed."""
     found: list[Any] = []
     for part in trees.parts(module):
-        found.append(part.training)
+        found.append((part.training, *part._modules))
         for name, one in part._parameters.items():
             if one is not None:
-                found.append((name, id(one), one.requires_grad, one.dtype, _bytes(one)))
+                looks = (name, id(one), one.requires_grad, one.dtype, one.shape)
+                found.append((looks, _bytes(one)))
     return found
 
 

@@ -35,7 +35,6 @@ class Channel:
         self.socket = socket
         self.talk: Talk | None = None
         self._rest, self._begins = b"", 0
-        self._endless = False
 
     def put(self, message: Message, deadline: float | None, ms: int | None = None) -> None:
         """Send a message, with the time that the other side has; nothing is said twice."""
@@ -108,15 +107,12 @@ class Channel:
             TimeoutError: that is now.
         """
         if deadline is None:
-            if not self._endless:
-                self.socket.settimeout(None)
-                self._endless = True
+            self.socket.settimeout(None)  # each time: an answer may have changed that
             return
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
         self.socket.settimeout(left)
-        self._endless = False
 
     def close(self) -> None:
         """Close the socket."""

@@ -59,6 +59,9 @@ class Answers(Protocol):
     def noticing(self, family: str) -> contextlib.AbstractContextManager[list[str]]:
         """Collect the ready-made calls of a family."""
 
+    def within(self, seconds: float) -> contextlib.AbstractContextManager[None]:
+        """Give up on the answer if all that is asked of it inside takes longer."""
+
     def runs_here(self, module: nn.Module) -> bool:
         """Tell whether a call of a module runs it in this process."""
 

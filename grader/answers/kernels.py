@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 ATTENTION = (
@@ -20,8 +21,13 @@ ATTENTION = (
     "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
     "_native_multi_head_attention", "_transformer_encoder_layer_fwd", "_safe_softmax",
 )  # fmt: skip
-SOFTMAX = ("_softmax", "_log_softmax", "_masked_softmax", *ATTENTION)
+SOFTMAX = (
+    "_softmax", "_log_softmax", "_masked_softmax", "_softmax.out", "_log_softmax.out", *ATTENTION,
+)  # fmt: skip
 KERNELS = {"softmax": SOFTMAX, "attention": ATTENTION}
+# tensors of other kinds have kernels of their own
+SPARSE = ("_sparse_softmax", "_sparse_log_softmax")
+MKLDNN = ("_softmax", "_log_softmax")
 
 
 @contextlib.contextmanager
@@ -35,26 +41,41 @@ def replaced(family: str, note: Callable[[str], None], device: str) -> Iterator[
     """
     library = torch.library.Library("aten", "IMPL")
     key = "CUDA" if device.startswith("cuda") else "CPU"
+    places = [(name, key) for name in KERNELS[family]]
+    if family == "softmax":
+        places += [(name, f"Sparse{key}") for name in SPARSE]
+        places += [(name, "MkldnnCPU") for name in MKLDNN]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in KERNELS[family]:
+        for name, where in places:
             # not every version of torch has all of them
             with contextlib.suppress(RuntimeError):
-                library.impl(name, _noting(name, note), key)
+                library.impl(name, _noting(name, note, where == key), where)
     try:
         yield
     finally:
         library._destroy()
 
 
-def _noting(name: str, note: Callable[[str], None]) -> Callable[..., Any]:
+def _noting(name: str, note: Callable[[str], None], plain: bool) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         note(name)
-        if name in INSTEAD:
+        if plain and name in INSTEAD:
             return INSTEAD[name](*args, **kwargs)
         raise RuntimeError(f"the ready-made {name} is not there")
 
     return kernel
+
+
+def overheard(note: Callable[[str], None]) -> None:
+    """Note, from now on, calls of what is ready-made and has no kernel of its own."""
+    made = F.multi_head_attention_forward
+
+    def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
+        note("multi_head_attention_forward")
+        return made(*args, **kwargs)
+
+    F.multi_head_attention_forward = multi_head_attention_forward
 
 
 def _softmax(values: Tensor, dim: int, half_to_float: bool) -> Tensor:

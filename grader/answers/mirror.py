@@ -117,16 +117,32 @@ class Twin:
             return reply.unpack(reply.header["value"])
 
     def take(self, weights: Any, training: Any, message: Opened) -> None:
-        """Take over what has been changed on the other side."""
-        for paths, values, wants in trees.weights_of(weights, message):
+        """Take over what has been changed on the other side: weights may be new there, or gone."""
+        said = trees.weights_of(weights, message)
+        there = {path for paths, _, _ in said for path in paths}
+        for path in [path for path, _ in trees.parameters(self.root) if path not in there]:
+            trees.put(self.root, path, None)
+            self._known.pop(path, None)
+        for paths, values, wants in said:
             weight = trees.at(self.root, paths[0])
-            if weight is not None:
-                trees.set_values(weight, values, wants)
-                self._known[paths[0]] = _mark(weight)
+            if weight is None:
+                weight = nn.Parameter(values.clone(), wants and values.is_floating_point())
+            trees.set_values(weight, values, wants)
+            for path in paths:
+                if trees.at(self.root, path) is not weight:
+                    self._hold(path, weight)
+            self._known[paths[0]] = _mark(weight)
         parts = dict(self.root.named_modules())
         for path, on in _flags(training):
             if path in parts:
                 parts[path].training = self._training[path] = on
+
+    def _hold(self, path: str, weight: nn.Parameter) -> None:
+        """Put a weight under its path, in parts that are made where there are none."""
+        *parts, _ = path.split(".")
+        for depth in range(1, len(parts) + 1):
+            trees.attach_bare(self.root, ".".join(parts[:depth]))
+        trees.put(self.root, path, weight)
 
     def was_handed(self, path: Any, args: Any, kwargs: Any) -> None:
         """Tell a suite what a part was handed."""

@@ -64,6 +64,7 @@ class RemoteWorld(End):
         self.loading: str | None = None
         self.warnings: list[str] = []
         self._read: dict[Glance, list[str]] = {}
+        self._until: float | None = None
         super().__init__(_NOWHERE, trusted=False)
         self._replaced: dict[str, Any] = {}
         self._fresh()
@@ -85,7 +86,8 @@ class RemoteWorld(End):
         self._beginning: int | None = seed
         self.number = 0
         self.became: list[tuple[Any, Any]] = []
-        self._spent = 0.0
+        if self.channel.talk is None:  # else the check goes on, and so does its clock
+            self._spent = 0.0
         self._notice: str | None = None
         self._way: Crossing | None = None
         self._crossed = 0
@@ -116,6 +118,7 @@ class RemoteWorld(End):
             BrokenFile: its file, or one that it imports, does not run.
             Missing: the file has no such function.
         """
+        self.asked += 1  # also if there is no such function: that is of this answer too
         found = self._names_in(stem).get(name)
         if found is None:
             raise Missing(f"{stem}.py has no `{name}`")
@@ -131,6 +134,15 @@ class RemoteWorld(End):
             yield self._seen
         finally:
             self._notice = None
+
+    @contextlib.contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Take the other process for lost if all that is asked inside takes longer."""
+        self._until = time.monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._until = None
 
     def runs_here(self, module: nn.Module) -> bool:
         """Tell whether a call of a module runs it in this process."""
@@ -503,6 +515,10 @@ class _Patience:
             raise world._gone(TimeoutError())  # it does not hear the alarm, and goes on
         self.began = time.monotonic()
         left = world.seconds - (world._spent if self.counts else 0.0)
+        if world._until is not None:
+            left = min(left, world._until - self.began)
+            if left <= 0:
+                raise world._gone(TimeoutError())
         world._ms = max(10, int(1000 * left))
         world._deadline = self.began + world._ms / 1000 * GRACE + 2
 

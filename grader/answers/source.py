@@ -18,13 +18,15 @@ from grader.answers.ready_made import FAMILIES
 
 # a chapter's own functions may be called by its module's name, a class's own by `self`
 OWN = re.compile(r"ex\d\d_\w+|self|super|cls|exercises|")
+# with these the inside of a ready-made call can be had by itself; no exercise has a use for them
+TOOLS = re.compile(r"get_kernel|call_boxed|redispatch|Library|_decomp|decompositions|_refs|make_fx")
 MOST_TOKENS = 200_000
 BRACKETS = {")", "]"}
 
 
 @dataclass
 class _Block:
-    """A function or class at the top of a file: the names in it, each with what is before it."""
+    """A function, class or value at the top of a file: the names in it, each with its owner."""
 
     names: list[tuple[str, str]] = field(default_factory=list)
 
@@ -36,7 +38,8 @@ def ready_made(path: Path, exercise: str, family: str) -> list[str]:
     except (OSError, tokenize.TokenError, SyntaxError, UnicodeError, ValueError):
         return []
     blocks, imported = _blocks(tokens), _imported(tokens, FAMILIES[family])
-    own = {alias for alias, module in _imports(tokens) if OWN.fullmatch(module)}
+    modules = dict(_imports(tokens))
+    own = {alias for alias, module in modules.items() if OWN.fullmatch(module)}
     found: list[str] = []
     waiting, known = [exercise], {exercise}
     while waiting:
@@ -46,8 +49,8 @@ def ready_made(path: Path, exercise: str, family: str) -> list[str]:
                 found.append(imported[owner])
             elif owner in own or OWN.fullmatch(owner):
                 continue
-            elif name and FAMILIES[family].search(name.lower()):
-                found.append(name)
+            elif TOOLS.fullmatch(name or owner) or FAMILIES[family].search(name.lower()):
+                found.append(name or owner)
             elif owner in blocks and owner not in known:
                 known.add(owner)
                 waiting.append(owner)
@@ -66,7 +69,7 @@ def _tokens(source: bytes) -> list[tokenize.TokenInfo]:
 
 
 def _blocks(tokens: Sequence[tokenize.TokenInfo]) -> dict[str, _Block]:
-    """Sort the names of a file by the functions and classes at its top."""
+    """Sort the names of a file by the functions, classes and values at its top."""
     blocks: dict[str, _Block] = {}
     block = _Block()
     for at, token in enumerate(tokens):
@@ -74,14 +77,21 @@ def _blocks(tokens: Sequence[tokenize.TokenInfo]) -> dict[str, _Block]:
             continue
         before = tokens[at - 1].string if at else ""
         if token.start[1] == 0 and token.string not in ("def", "class", "async"):
-            block = _Block()
-        elif before in ("def", "class") and tokens[at - 1].start[1] <= len("async "):
+            given = tokens[at + 1].string in ("=", ":", ",")
+            block = blocks.setdefault(token.string, _Block()) if given else _Block()
+        elif before in ("def", "class") and _at_top(tokens, at - 1):
             block = blocks.setdefault(token.string, _Block())
         elif before == ".":
             block.names.append((_owner(tokens, at - 2), token.string))
         else:
             block.names.append((token.string, ""))
     return blocks
+
+
+def _at_top(tokens: Sequence[tokenize.TokenInfo], at: int) -> bool:
+    """Tell whether a definition is none inside of another one."""
+    first = tokens[at - 1] if at and tokens[at - 1].string == "async" else tokens[at]
+    return first.start[1] == 0
 
 
 def _owner(tokens: Sequence[tokenize.TokenInfo], at: int) -> str:
@@ -92,8 +102,10 @@ def _owner(tokens: Sequence[tokenize.TokenInfo], at: int) -> str:
 
 
 def _imported(tokens: Sequence[tokenize.TokenInfo], pattern: re.Pattern[str]) -> dict[str, str]:
-    """Return the ready-made functions that are imported from torch, by the names they go by."""
-    return {alias: name for alias, name in _from_torch(tokens) if pattern.search(name.lower())}
+    """Return what is ready-made and imported from torch, by the names that it goes by."""
+    made = {alias: name for alias, name in _from_torch(tokens) if pattern.search(name.lower())}
+    tools = [*_from_torch(tokens), *_imports(tokens)]
+    return made | {alias: name for alias, name in tools if TOOLS.fullmatch(name)}
 
 
 def _imports(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[str, str]]:
@@ -104,12 +116,15 @@ def _imports(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[str, str]]:
 
 
 def _from_torch(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[str, str]]:
-    inside, name = False, ""
+    inside = named = False
+    name = ""
     for at, token in enumerate(tokens):
         if token.type == tokenize.NEWLINE:
-            inside = False
+            inside = named = False
         elif token.string == "from" and tokens[at + 1].string == "torch":
             inside = True
-        elif inside and token.type == tokenize.NAME and token.string not in ("import", "as"):
+        elif token.string == "import":
+            named = inside
+        elif named and token.type == tokenize.NAME and token.string != "as":
             name = name if tokens[at - 1].string == "as" else token.string
             yield token.string, name

@@ -24,6 +24,7 @@ class Spawner:
         mine, theirs = socket.socketpair()
         context = multiprocessing.get_context("spawn")
         process = context.Process(target=be_worker, args=(theirs, job), daemon=True)
+        os.environ.setdefault("PYTHONHASHSEED", "0")  # as in the environment of a nursery
         process.start()
         theirs.close()
         return Spawned(process, Channel(mine), job.memory)

@@ -136,28 +136,45 @@ def weights_of(said: Any, message: Opened) -> list[tuple[list[str], Tensor, bool
 def put(module: nn.Module, path: str, weight: nn.Parameter | None) -> None:
     """Put a weight under its path."""
     owner, _, name = path.rpartition(".")
-    part = module.get_submodule(owner)
-    if hasattr(part, name) and name not in part._parameters:
+    part = _under(module, owner)
+    if part is None or (name not in part._parameters and _is_taken(part, name)):
         raise WireError("a weight would take the place of something else")
-    part.register_parameter(name, weight)
+    part._parameters[name] = weight
 
 
 def attach(root: nn.Module, path: str, part: nn.Module) -> None:
     """Put a part under its path."""
     owner, _, name = path.rpartition(".")
-    holder = root.get_submodule(owner)
-    if hasattr(holder, name) and name not in holder._modules:
+    holder = _under(root, owner)
+    if holder is None or (name not in holder._modules and _is_taken(holder, name)):
         raise WireError("a part would take the place of something else")
-    holder.add_module(name, part)
+    holder._modules[name] = part
+
+
+def attach_bare(root: nn.Module, path: str) -> None:
+    """Put an empty part under a path where there is none."""
+    if _under(root, path) is None:
+        attach(root, path, nn.Module())
 
 
 def at(root: nn.Module, path: str) -> Any:
     """Return the weight that stands under a path, or None."""
     owner, _, name = path.rpartition(".")
-    try:
-        return root.get_submodule(owner)._parameters.get(name)
-    except AttributeError:
-        return None
+    part = _under(root, owner)
+    return None if part is None else part._parameters.get(name)
+
+
+def _under(root: nn.Module, path: str) -> nn.Module | None:
+    """Return the part under a path; a module that makes up its attributes is not asked."""
+    part: nn.Module | None = root
+    for name in path.split(".") if path else ():
+        part = None if part is None else part._modules.get(name)
+    return part
+
+
+def _is_taken(part: nn.Module, name: str) -> bool:
+    held = (part.__dict__, part._parameters, part._modules, part._buffers)
+    return hasattr(type(part), name) or any(name in names for names in held)
 
 
 def set_values(weight: Tensor, values: Tensor, wants: bool) -> None:

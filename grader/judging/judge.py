@@ -24,6 +24,8 @@ from grader.suite.check import Check
 
 # so many times may the spare world be lost before nothing more is looked into
 SPARES = 2
+# seconds for finding out why one check failed
+LOOKING = 20.0
 
 
 @dataclass
@@ -112,7 +114,8 @@ class Judge:
             # what runs here again may print or warn, and has done so already
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                slip = self._why(check, exercise, outcome)
+                with (self.spare or self.world).within(LOOKING):
+                    slip = self._why(check, exercise, outcome)
         outcome.message = explain(check, outcome, slip, answer.last_call(check.exercise))
 
     def _why(self, check: Check, exercise: Exercise, outcome: Outcome) -> Slip | None:

@@ -16,6 +16,8 @@ _NOWHERE = Path("/nowhere")
 _SET = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONUNBUFFERED": "1",
+    # sets of texts have one order in every worker, so that the same answer does the same
+    "PYTHONHASHSEED": "0",
     # one thread before the fork: a library that has started more hangs in the child
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -154,6 +154,19 @@ def softmax(scores, dim=-1):
         time.sleep(60)
     return _right(scores, dim)
 """,
+    # the first words are known, the time that they took counts all the same
+    "slow in all": """
+import time
+_right, _calls = softmax, []
+
+
+def softmax(scores, dim=-1):
+    if scores.shape == (5, 7) and scores.dtype == torch.float32 and len(_calls) < 2:
+        _calls.append(1)
+        time.sleep(1.3)
+        return _right(scores, dim) * (1 + 1e-6)
+    return _right(scores, dim)
+""",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from grader.answers import nursery
 from grader.answers.cores import mine, one_core
 from grader.answers.forked import Forked, Job, Nursery
 from grader.answers.remote import RemoteWorld
+from grader.answers.trouble import Lost, TimeLimit
 from grader.chapters import catalogue, places
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
@@ -79,3 +81,49 @@ def test_large_pages_hold_what_the_small_ones_held() -> None:
         "assert all(one == bytes([at % 251]) * 4096 for at, one in enumerate(held))\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=places.ROOT)
+
+
+CHANCE = """
+import random
+
+import numpy as np
+import torch
+
+drawn = [float(hash("attention") % 1000), random.random(), float(np.random.rand())]
+
+
+def dot_product(a, b):
+    return torch.tensor([*drawn, random.random(), float(np.random.rand())], dtype=torch.float64)
+"""
+
+
+def test_what_is_drawn_without_torch_is_the_same_in_every_nursery(tmp_path) -> None:
+    (tmp_path / "ex01_scores.py").write_text(CHANCE)
+    job, said = Job(tmp_path, catalogue().names()), []
+    for _ in range(2):
+        with contextlib.closing(Nursery()) as nursery:
+            world = RemoteWorld(functools.partial(nursery.start, job), tmp_path, job.names)
+            said.append(world.function("ex01_scores", "dot_product")(1, 2).tolist())
+            world.close()
+    assert said[0] == said[1]
+
+
+SLOW = "import time\n\n\ndef dot_product(a, b):\n    time.sleep(0.2)\n    return a\n"
+
+
+def test_all_that_is_asked_within_a_time_takes_no_longer(house, tmp_path) -> None:
+    (tmp_path / "ex01_scores.py").write_text(SLOW)
+    job = Job(tmp_path, catalogue().names())
+    world = RemoteWorld(lambda: house.start(job), tmp_path, job.names)
+    calls = []
+
+    def ask_on() -> None:
+        slow = world.function("ex01_scores", "dot_product")
+        while len(calls) < 20:
+            world.begin(0)  # a check of its own each time
+            calls.append(slow(1, 2))
+
+    with pytest.raises((Lost, TimeLimit)), world.within(1.0):
+        ask_on()
+    assert 1 <= len(calls) <= 5
+    world.close()

@@ -90,7 +90,7 @@ def scatter(values: Tensor) -> Tensor:
 
 
 def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
-    """The call leaves its inputs as they were, and gives the right output."""
+    """The call leaves its inputs as they were, and keeps nothing of them for the next one."""
     inputs = case.inputs(draw)
     before = [value.clone() if isinstance(value, Tensor) else value for value in inputs]
     want = case.want(inputs)
@@ -99,6 +99,9 @@ def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
         if isinstance(now, Tensor):
             unchanged(answer.became(now), then, name)
     same(output, want, like=first_float(inputs))
+    again = (inputs[0], *case.inputs(draw)[1:])
+    label = f"the output of a second call with the same `{case.named(inputs)[0][0]}`"
+    same(case.call(answer, again), case.want(again), like=first_float(again), label=label)
 
 
 def gradients(answer: Any, draw: Draw, case: Case) -> None:
