@@ -115,7 +115,7 @@ def test_all_that_is_asked_within_a_time_takes_no_longer(house, tmp_path) -> Non
     (tmp_path / "ex01_scores.py").write_text(SLOW)
     job = Job(tmp_path, catalogue().names())
     world = RemoteWorld(lambda: house.start(job), tmp_path, job.names)
-    calls = []
+    calls: list[object] = []
 
     def ask_on() -> None:
         slow = world.function("ex01_scores", "dot_product")
