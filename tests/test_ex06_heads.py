@@ -816,7 +816,9 @@ def test_module_is_device_ready(answer, draw):
             given = [laws.leaf(value) for value in inputs]
             got = call(answer.moved(layer), *given)
             same(got, want, like=inputs[0], label=said)
-            devices.goes_backward(got, [value for value in given if laws.floating(value)], on)
+            devices.goes_backward(
+                answer, got, [value for value in given if laws.floating(value)], on
+            )
 
         devices.on_a_gpu(answer, draw, run)
 

@@ -700,7 +700,7 @@ def test_next_word_model_is_device_ready(answer, draw):
         def run(on, model=model, given=given, want=want, like=weights["head.bias"]):
             logits = answer.moved(model)(*given)
             same(logits, want, like=like)
-            devices.goes_backward(logits, [*model.parameters()], on)
+            devices.goes_backward(answer, logits, [*model.parameters()], on)
 
         devices.on_a_gpu(answer, draw, run)
 

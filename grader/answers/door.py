@@ -59,6 +59,9 @@ class Answers(Protocol):
     def noticing(self, family: str) -> contextlib.AbstractContextManager[list[str]]:
         """Collect the ready-made calls of a family."""
 
+    def goes_back_its_own_way(self) -> bool:
+        """Tell whether code of the answer may have a part in a backward pass."""
+
     def within(self, seconds: float) -> contextlib.AbstractContextManager[None]:
         """Give up on the answer if all that is asked of it inside takes longer."""
 
@@ -168,6 +171,10 @@ class Answer:
                 yield crossing.trip.mistakes
         finally:
             self._world.crossing = None
+
+    def goes_back_its_own_way(self) -> bool:
+        """Tell whether code of the answer may have a part in a backward pass."""
+        return self._world.goes_back_its_own_way()
 
     def moved(self, module: nn.Module) -> Callable[..., Any]:
         """Return a module that was moved to the pretended GPU, if calls are made there."""

@@ -27,7 +27,7 @@ from grader.answers.lending import Lending
 from grader.answers.mirror import Mirror, Twin, mirrored
 from grader.answers.pretended import ELSEWHERE, Crossing, heard
 from grader.answers.process import Process
-from grader.answers.source import ready_made
+from grader.answers.source import goes_back_its_own_way, ready_made
 from grader.answers.talk import ByHeart, Glance, Message, Talk
 from grader.answers.trouble import BrokenFile, Hangs, HangsError, Lost, Missing, printable
 from grader.answers.wire import DTYPES, NAMES, Opened, Parcel, TooLarge
@@ -65,6 +65,7 @@ class RemoteWorld(End):
         self.warnings: list[str] = []
         self._read: dict[Glance, list[str]] = {}
         self._until: float | None = None
+        self._own_way_back: bool | None = None
         super().__init__(_NOWHERE, trusted=False)
         self._replaced: dict[str, Any] = {}
         self._fresh()
@@ -134,6 +135,13 @@ class RemoteWorld(End):
             yield self._seen
         finally:
             self._notice = None
+
+    def goes_back_its_own_way(self) -> bool:
+        """Tell whether code of the answer may have a part in a backward pass, by its source."""
+        if self._own_way_back is None:
+            files = [self.folder / f"{stem}.py" for stem in self.names]
+            self._own_way_back = goes_back_its_own_way(files)
+        return self._own_way_back
 
     @contextlib.contextmanager
     def within(self, seconds: float) -> Iterator[None]:
@@ -211,7 +219,8 @@ class RemoteWorld(End):
     def talk_about(self, about: str, stem: str) -> Talk:
         """Begin to remember what is said in a check of a chapter that has been loaded."""
         if stem not in self._about:
-            known = [stem, sorted(self._found[stem].items()), self._stubs[stem], self.place]
+            found, own_way = sorted(self._found[stem].items()), self.goes_back_its_own_way()
+            known = [stem, found, self._stubs[stem], self.place, own_way]
             self._about[stem] = json.dumps(known)
         talk = self.channel.talk = Talk(f"{self._about[stem]} {about}".encode())
         self._spent = 0.0

@@ -10,7 +10,7 @@ import functools
 import io
 import re
 import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,8 @@ OWN = re.compile(r"ex\d\d_\w+|self|super|cls|exercises|")
 # with these the inside of a ready-made call can be had by itself; no exercise has a use for them
 TOOLS = re.compile(r"get_kernel|call_boxed|redispatch|Library|_decomp|decompositions|_refs|make_fx")
 MOST_TOKENS = 200_000
+# what an answer needs that goes backward in a way of its own, and not by torch's rules alone
+OWN_WAY_BACK = re.compile(rb"autograd|register_|hook|Function\b")
 BRACKETS = {")", "]"}
 
 
@@ -55,6 +57,24 @@ def ready_made(path: Path, exercise: str, family: str) -> list[str]:
                 known.add(owner)
                 waiting.append(owner)
     return list(dict.fromkeys(found))
+
+
+def goes_back_its_own_way(files: Iterable[Path]) -> bool:
+    """Tell whether code of an answer's files may have a part in a backward pass."""
+    return any(map(_has_own_way_back, files))
+
+
+def _has_own_way_back(path: Path) -> bool:
+    try:
+        facts = path.stat()
+        return _mentions_it(path, facts.st_mtime_ns, facts.st_size)
+    except OSError:
+        return False
+
+
+@functools.lru_cache(maxsize=64)
+def _mentions_it(path: Path, *_: int) -> bool:
+    return OWN_WAY_BACK.search(path.read_bytes()) is not None
 
 
 @functools.lru_cache(maxsize=8)

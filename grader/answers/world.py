@@ -24,6 +24,7 @@ from torch import nn
 from grader.answers.door import Left, crossed, switches_put_back
 from grader.answers.pretended import Crossing
 from grader.answers.ready_made import noticing
+from grader.answers.source import goes_back_its_own_way
 from grader.answers.trouble import BrokenFile, Missing
 
 PACKAGE = "exercises"
@@ -74,6 +75,10 @@ class World(MetaPathFinder, Loader):
     def noticing(self, family: str) -> contextlib.AbstractContextManager[list[str]]:
         """Collect the ready-made calls of a family."""
         return noticing(family)
+
+    def goes_back_its_own_way(self) -> bool:
+        """Tell whether code of the answer may have a part in a backward pass."""
+        return goes_back_its_own_way(map(self.path, self.names))
 
     def within(self, seconds: float) -> contextlib.AbstractContextManager[None]:  # noqa: ARG002
         """Do nothing: what runs here has a clock of its own."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.answers.source import ready_made
+from grader.answers.source import goes_back_its_own_way, ready_made
 
 FOUND = {
     "in the function": "def softmax(x):\n    return torch.softmax(x, -1)\n",
@@ -64,3 +64,18 @@ def test_what_is_ready_made_is_found(chapter, code):
 def test_what_is_not_is_not(chapter, code):
     chapter.write_text(code)
     assert ready_made(chapter, "softmax", "softmax") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "own"),
+    [
+        ("def softmax(x):\n    return torch.exp(x)\n", False),
+        ("class Mine(torch.autograd.Function):\n    pass\n", True),
+        ("def softmax(x):\n    x.register_hook(print)\n    return x\n", True),
+    ],
+)
+def test_an_own_way_back_is_told_by_the_source(chapter, code, own):
+    chapter.write_text(code)
+    assert goes_back_its_own_way([chapter, chapter.with_name("ex05_mixing.py")]) is own
+    chapter.write_text("import torch.autograd\n")
+    assert goes_back_its_own_way([chapter])

@@ -63,12 +63,17 @@ def _holds(
     given = tuple(leaf(value) for value in inputs)
     output = case.call(answer, given)
     same(output, want, like=first_float(inputs) if floating(want) else None)
-    goes_backward(output, [value for value in given if floating(value)], on)
+    goes_backward(answer, output, [value for value in given if floating(value)], on)
 
 
-def goes_backward(output: Tensor, leaves: list[Tensor], on: torch.device) -> None:
-    """Pull the graph of an output on a GPU, if it has one; gradients have a law of their own."""
-    if output.requires_grad and on.type != "cpu":
+def goes_backward(answer: Any, output: Tensor, leaves: list[Tensor], on: torch.device) -> None:
+    """Pull the graph of an output on a GPU, if it has one; gradients have a law of their own.
+
+    On a pretended GPU torch's own rules make no mistakes, so only an answer's own are gone through.
+    """
+    if not output.requires_grad or on.type == "cpu":
+        return
+    if str(on) != ELSEWHERE or answer.goes_back_its_own_way():
         torch.autograd.grad(output.sum(), leaves, allow_unused=True)
 
 
