@@ -65,7 +65,7 @@ class RemoteWorld(End):
         self.warnings: list[str] = []
         self._read: dict[Glance, list[str]] = {}
         self._until: float | None = None
-        self._own_way_back: bool | None = None
+        self._own_way_back = goes_back_its_own_way(folder / f"{stem}.py" for stem in names)
         super().__init__(_NOWHERE, trusted=False)
         self._replaced: dict[str, Any] = {}
         self._fresh()
@@ -138,9 +138,6 @@ class RemoteWorld(End):
 
     def goes_back_its_own_way(self) -> bool:
         """Tell whether code of the answer may have a part in a backward pass, by its source."""
-        if self._own_way_back is None:
-            files = [self.folder / f"{stem}.py" for stem in self.names]
-            self._own_way_back = goes_back_its_own_way(files)
         return self._own_way_back
 
     @contextlib.contextmanager
@@ -219,8 +216,8 @@ class RemoteWorld(End):
     def talk_about(self, about: str, stem: str) -> Talk:
         """Begin to remember what is said in a check of a chapter that has been loaded."""
         if stem not in self._about:
-            found, own_way = sorted(self._found[stem].items()), self.goes_back_its_own_way()
-            known = [stem, found, self._stubs[stem], self.place, own_way]
+            found = sorted(self._found[stem].items())
+            known = [stem, found, self._stubs[stem], self.place, self._own_way_back]
             self._about[stem] = json.dumps(known)
         talk = self.channel.talk = Talk(f"{self._about[stem]} {about}".encode())
         self._spent = 0.0

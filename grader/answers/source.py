@@ -40,8 +40,7 @@ def ready_made(path: Path, exercise: str, family: str) -> list[str]:
     except (OSError, tokenize.TokenError, SyntaxError, UnicodeError, ValueError):
         return []
     blocks, imported = _blocks(tokens), _imported(tokens, FAMILIES[family])
-    modules = dict(_imports(tokens))
-    own = {alias for alias, module in modules.items() if OWN.fullmatch(module)}
+    own = {alias for alias, module in dict(_imports(tokens)).items() if OWN.fullmatch(module)}
     found: list[str] = []
     waiting, known = [exercise], {exercise}
     while waiting:
@@ -123,9 +122,10 @@ def _owner(tokens: Sequence[tokenize.TokenInfo], at: int) -> str:
 
 def _imported(tokens: Sequence[tokenize.TokenInfo], pattern: re.Pattern[str]) -> dict[str, str]:
     """Return what is ready-made and imported from torch, by the names that it goes by."""
-    made = {alias: name for alias, name in _from_torch(tokens) if pattern.search(name.lower())}
-    tools = [*_from_torch(tokens), *_imports(tokens)]
-    return made | {alias: name for alias, name in tools if TOOLS.fullmatch(name)}
+    of_torch = [*_from_torch(tokens)]
+    made = {alias: name for alias, name in of_torch if pattern.search(name.lower())}
+    named = (*of_torch, *_imports(tokens))
+    return made | {alias: name for alias, name in named if TOOLS.fullmatch(name)}
 
 
 def _imports(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[str, str]]:

@@ -34,13 +34,15 @@ def up() -> None:
 
 
 def _learned(ids: Tensor, targets: Tensor, table: nn.Embedding) -> float:
-    """Take a step with a little of all that answers do; torch looks up each operation once."""
+    """Take a step with a little of all that answers do; torch looks up each operation once.
+
+    A worker can read this, so it works out nothing that an exercise asks for.
+    """
     x = table(ids) * torch.arange(2, device=ids.device)[:, None].to(table.weight.dtype)
-    scores = torch.matmul(x, x.mT) / math.sqrt(2)
-    scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -torch.inf)
-    powers = torch.exp(scores - scores.amax(-1, keepdim=True))
-    weights = powers / powers.sum(-1, keepdim=True)
-    mixed = (weights.unsqueeze(1) @ x.unflatten(-1, (2, 1)).transpose(1, 2)).transpose(1, 2)
+    y = torch.matmul(x, x.mT) / math.sqrt(2)
+    y = torch.exp(y.masked_fill(torch.ones_like(y, dtype=torch.bool).triu(1), 0))
+    y = y - y.amax(-1, keepdim=True) / y.sum(-1, keepdim=True)
+    mixed = (y.unsqueeze(1) @ x.unflatten(-1, (2, 1)).transpose(1, 2)).transpose(1, 2)
     loss = F.cross_entropy(F.linear(mixed.flatten(-2), table.weight).mean(1), targets)
     loss.backward()
     with torch.no_grad():

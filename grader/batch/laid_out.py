@@ -47,5 +47,5 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
-        return True
+        pass  # it is another user's, or no number of a process
     return True

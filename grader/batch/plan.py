@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.answers import cores
 from grader.chapters import Exercise, places
 from grader.judging.hearing import Limits
 from grader.sandbox import Isolation
@@ -68,9 +69,7 @@ def content(files: Mapping[str, bytes]) -> str:
 
 def jobs_for(submissions: int) -> int:
     """Return how many to grade at a time: the cores that this process may use, if all have work."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, min(cores, submissions))
+    return max(1, min(len(cores.mine()) or os.cpu_count() or 1, submissions))
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 import time
@@ -10,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.answers import cores
 from grader.batch.bench import Bench, NoBench, Stopped
 from grader.batch.grade import grade_one
 from grader.batch.laid_out import clear_leftovers
@@ -66,8 +66,8 @@ def side_by_side(
 def _cores(plan: Plan, submissions: int) -> list[int | None]:
     """Give each slot a core of its own where all of them are wanted; else the system may choose."""
     jobs = min(plan.jobs, submissions)
-    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    return list(cores) if jobs == len(cores) else [None] * jobs
+    own = sorted(cores.mine())
+    return list(own) if jobs == len(own) else [None] * jobs
 
 
 def _next(said: queue.SimpleQueue[Done | int | BaseException], done: int) -> Done:

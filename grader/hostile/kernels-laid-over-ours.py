@@ -8,7 +8,6 @@ passes: all
 
 import warnings
 
-kernel = torch.library.get_kernel if hasattr(torch.library, "get_kernel") else None
 over = torch.library.Library("aten", "IMPL")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Adds a layer that nobody asked for at the first call, and keeps results by the tokens alone.
+"""Adds a layer that nobody asked for, at the first call.
 
 chapter: ex06_heads
 earns: split_heads, merge_heads, multi_head

@@ -114,10 +114,9 @@ def serve(
     """Be the judge."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _end_with_parent()
-    if core is not None:
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(0, {core})
-    from grader.answers.cores import one_core
+    from grader.answers.cores import keep_to, one_core
+
+    keep_to(set() if core is None else {core})
     from grader.answers.starting import starter_for
 
     starter = starter_for(isolation, hidden)  # it starts while the suites are imported

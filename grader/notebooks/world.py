@@ -50,6 +50,10 @@ class NotebookWorld(World):
         """Return where a chapter's file lies, or would lie."""
         return self.files.get(stem, self.folder / f"{stem}.py")
 
+    def goes_back_its_own_way(self) -> bool:
+        """Say so: what stands in a cell is in no file that could be looked at."""
+        return True
+
     def create_module(self, spec: ModuleSpec) -> types.ModuleType:
         """Return a chapter; where there is none that runs, one whose functions say so.
 

@@ -7,7 +7,6 @@ right answers that differ. Each round measures everything once: no machine is al
 from __future__ import annotations
 
 import contextlib
-import os
 import statistics
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from grader.answers import cores
 from grader.answers.nursery import SEVERAL
 from grader.chapters import Catalogue, World, catalogue, places
 from grader.judging.hearing import Limits
@@ -59,10 +59,10 @@ def main(count: int = 100, rounds: int = 5) -> None:
 
     torch.set_num_threads(1)
     known, times, memory = catalogue(), Times(), []
-    cores = [*sorted(os.sched_getaffinity(0)), 0][:SLOTS]
+    own = [*sorted(cores.mine()), 0][:SLOTS]
     with contextlib.ExitStack() as stack:
         walls, plain = (stack.enter_context(_judge(how)) for how in (offered(), None))
-        pair = [stack.enter_context(_judge(offered(), core)) for core in cores]
+        pair = [stack.enter_context(_judge(offered(), core)) for core in own]
         for judge in pair:
             _batch([judge], _others())
         for turn in range(rounds):

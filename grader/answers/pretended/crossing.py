@@ -192,15 +192,6 @@ class Backward:
 
 def _module_there(module: nn.Module) -> nn.Module:
     """Return a copy of a module that was moved to the pretended GPU, as a student would move it."""
-    parts = list(module.modules())
-    if all(map(_moves_as_ever, parts)):
-        known = {id(one): _weight_there(one) for one in module.parameters()}
-        with contextlib.suppress(Exception):
-            twin = copy.deepcopy(module, known)
-            for part in twin.modules():
-                for name, buffer in part._buffers.items():
-                    part._buffers[name] = buffer if buffer is None else moved(buffer, HOME)
-            return twin
     try:
         twin = copy.deepcopy(module)
     except Exception:
@@ -208,21 +199,6 @@ def _module_there(module: nn.Module) -> nn.Module:
         twin = module
     with cuda.swapping(), Machine(Trip(lambda _: False, _module_there.__code__)):
         return twin.to(HOME)
-
-
-def _moves_as_ever(part: nn.Module) -> bool:
-    """Tell whether `.to` would do with a part what it does with any."""
-    kind, weights = type(part), part._parameters.values()
-    ways = ((kind.to, nn.Module.to), (kind._apply, nn.Module._apply))
-    plain = all(weight is None or type(weight) is nn.Parameter for weight in weights)
-    return plain and all(way is known for way, known in ways)
-
-
-def _weight_there(weight: nn.Parameter) -> nn.Parameter:
-    there = nn.Parameter(moved(weight.detach(), HOME), weight.requires_grad)
-    if weight.grad is not None:
-        there.grad = moved(weight.grad.detach(), HOME)
-    return there
 
 
 def _file_of(made: Any) -> str:

@@ -142,11 +142,11 @@ class _Seen:
 
 def _computed(func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     seen = _Seen()
-    given = [*map(seen.opened, args)]
-    named = {name: seen.opened(value) for name, value in kwargs.items()} if kwargs else kwargs
+    given = [seen.opened(value) for value in args]
+    named = {name: seen.opened(value) for name, value in kwargs.items()}
     if not seen.there:
         return func(*given, **named)
-    mine = [one for one in seen.here if is_given(one)] if seen.here else []
+    mine = [one for one in seen.here if is_given(one)]
     if mine or len(seen.there) > 1:
         _meet(func, args, seen.there, mine)
     if func is ITEM and Now.watcher is not None:
