@@ -184,7 +184,7 @@ def test_strides(answer, draw, case):
 @check()
 @each(PLAIN)
 def test_inputs_unchanged(answer, draw, case):
-    """Catches `/=` and `div_`: the caller still needs the scores as they were."""
+    """Catches `/=` and `div_`, the caller needs the scores as they were; and results kept."""
     laws.inputs_unchanged(answer, draw, case)
 
 

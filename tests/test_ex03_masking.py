@@ -310,7 +310,7 @@ def test_strides(answer, draw, case):
 @check()
 @each([MASKED, OF_KEYS])
 def test_inputs_unchanged(answer, draw, case):
-    """Catches `masked_fill_` and `scores[...] =` on the caller's scores, or a mask turned round."""
+    """Catches `masked_fill_` or `scores[...] =` on the caller's scores, and results kept."""
     laws.inputs_unchanged(answer, draw, case)
 
 

@@ -279,7 +279,7 @@ def test_strides(answer, draw, case):
 @check()
 @each([*PLAIN, EDGES[0]])
 def test_inputs_unchanged(answer, draw, case):
-    """Catches in-place arithmetic on the caller's tensors."""
+    """Catches in-place arithmetic on the caller's tensors, and results kept for later calls."""
     laws.inputs_unchanged(answer, draw, case)
 
 

@@ -293,7 +293,7 @@ def test_strides(answer, draw, case):
 @check()
 @each([SPLIT, MERGE, MASKED])
 def test_inputs_unchanged(answer, draw, case):
-    """Catches in-place work on the caller's tensors."""
+    """Catches in-place work on the caller's tensors, and results kept for later calls."""
     laws.inputs_unchanged(answer, draw, case)
 
 

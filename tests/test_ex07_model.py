@@ -362,7 +362,7 @@ def test_strides(answer, draw, case):
 @check()
 @each([*POOLS, LOUD])
 def test_inputs_unchanged(answer, draw, case):
-    """Catches padding that is set to zero in the caller's own tensor."""
+    """Catches padding set to zero in the caller's own tensor, and results kept for later calls."""
     laws.inputs_unchanged(answer, draw, case)
 
 

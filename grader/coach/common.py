@@ -53,6 +53,13 @@ def _is_error(came: object) -> bool:
     return type(came).__name__.endswith(("Error", "Exception"))
 
 
+SECOND_CALLS = ("the output of a second call", "the output with another memory")
+
+
+def _of_an_earlier_call(found: Finding) -> bool:
+    return found.kind == "value" and found.label.startswith(SECOND_CALLS)
+
+
 def _nan_gradient(found: Finding) -> bool:
     return (
         found.kind == "value"
@@ -62,6 +69,12 @@ def _nan_gradient(found: Finding) -> bool:
 
 
 COMMON = (
+    Common(
+        "kept_from_an_earlier_call",
+        _of_an_earlier_call,
+        "An earlier call came out right, this one did not: something is kept in between. Work all "
+        "of it out anew from the arguments of each call.",
+    ),
     Common(
         "returns_nothing",
         _type(type(None)),
