@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from grader.coach.common import common_slip
 from grader.coach.errors import error_slip
 from grader.judging.outcome import outcome_of
+from grader.suite.compare import Finding
 
 
 def view():
@@ -171,3 +173,17 @@ def test_what_torch_has_not_implemented_is_no_stub():
     error = raised.value
     error.kit_frames, error.kit_owner = [], "ex02_scaling.scale_scores"
     assert outcome_of(error, "ex02_scaling.scale_scores", None).verdict == "error"
+
+
+@pytest.mark.parametrize(
+    ("label", "kept"),
+    [
+        ("the output", False),
+        ("the output of a second call with the same `query`", True),
+        ("the output with another memory", True),
+    ],
+)
+def test_what_is_kept_from_call_to_call_has_a_sentence(label, kept):
+    found = Finding("value", label, torch.zeros(2), torch.ones(2))
+    slip = common_slip(found)
+    assert (slip is not None and slip.name == "kept_from_an_earlier_call") is kept
