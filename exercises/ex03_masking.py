@@ -3,14 +3,15 @@
 The question
     Not every query may look at every key. A decoder that learns to continue a text must not peek
     at the words it is to predict, and no token should listen to the padding that fills up a short
-    sequence. How do you close these doors, before the scores become weights?
+    sequence. How do you shut out such keys, before the scores become weights?
 
 The formula
     masked_ij = scores_ij         where query i may look at key j
     masked_ij = minus infinity    where it may not
 
-    exp(minus infinity) is exactly 0, so a closed door gets no weight at all, and the open ones
-    share the whole. A score of 0 would not close anything: it is a fair score, and exp(0) = 1.
+    The second is called masked. exp(minus infinity) is exactly 0, so a masked key gets no weight
+    at all, and the others share the whole. A score of 0 would not mask anything: it is a score
+    like any other, and exp(0) = 1.
 
     A mask holds booleans, and True means "may attend":
     causal  [i, j]    is  j <= i
@@ -38,9 +39,9 @@ By hand
          0.7593  -2.2869  -2.1343    -->      0.7593  -2.2869     -inf
         -1.1067  -0.0801  -3.3173            -1.1067  -0.0801  -3.3173
 
-    Close one more door: the last token is padding, the length is 2. Which number goes? Then fill
-    the doors of the first row with 0 instead: exp gives 0.2751, 1 and 1, so the two tokens that
-    query 0 must not see would get 88 % of its weight.
+    Mask one more: the last token is padding, the length is 2. Which number goes? Then fill the
+    masked places of the first row with 0 instead: exp gives 0.2751, 1 and 1, so the two tokens
+    that query 0 must not see would get 88 % of its weight.
 
 Where the documents are loose
     Document 000 has the decoder look at the previous tokens. It also looks at the present one:
@@ -50,6 +51,10 @@ Where the documents are loose
     Document 001 promises masked self-attention in a heading and then does not get to it.
     Document 004 says that sequences differ in length, but not how they share a tensor: the short
     ones are padded at their end, and a mask keeps the padding out.
+
+The rules
+    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
+    devices, gradients, memory, refusals.
 
 May be used
     Anything in torch: torch.arange and comparisons, torch.ones, tril, &, masked_fill, where.
@@ -67,15 +72,15 @@ def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor
 
     Difficulty 2 of 5, about 5 minutes.
 
-    Rows are queries, columns are keys: entry (i, j) is True where j <= i. So the first row has a
-    single True and the last row is True throughout. The mask is boolean, not ones and zeros.
+    Rows are queries, columns are keys. So the first row has a single True and the last row is
+    True throughout.
 
     Args:
         n: the number of positions; 0 gives an empty mask.
-        device: where the mask is made. None: the default device.
+        device: where the mask is made, a torch.device or its name. None: the default device.
 
     Returns:
-        The mask [n, n], boolean, on `device`.
+        The mask [n, n], boolean: entry (i, j) is True where j <= i. It is on `device`.
 
     Source: document 000, "Masked Self-Attention"; document 002, "Key and Query Vectors".
 
@@ -92,19 +97,17 @@ def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
     Difficulty 2 of 5, about 10 minutes.
 
-    Entry (b, j) is True where j < lengths[b]. A length of n means no padding, a length of 0 means
-    nothing but padding.
+    A length of n means no padding, a length of 0 nothing but padding.
 
     Args:
-        lengths: how many real tokens each sequence has [batch], from 0 to n; any integer dtype, any
-            device, any strides. Left unchanged.
-        n: the number of positions, padding included.
+        lengths: how many real tokens each sequence has [batch], from 0 to n.
+        n: the number of positions, padding included; 0 gives an empty mask.
 
     Returns:
-        The mask [batch, n], boolean, on the device of `lengths`.
+        The mask [batch, n], boolean: entry (b, j) is True where j < lengths[b].
 
     Raises:
-        ValueError: `lengths` is not a vector; the sentence names its sizes.
+        ValueError: `lengths` is not a vector.
 
     Source: document 004, "Word embedding to sequence matrix".
 
@@ -121,21 +124,19 @@ def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Entry (b, i, j) is True where j <= i and j < lengths[b]: both masks of this chapter at once.
-    Padding is closed as a key only. A padded query still looks at the real tokens before it: what
-    it finds is never used, so its row need not be emptied, and here it must not be.
+    Both masks of this chapter at once. Padding is masked as a key only: a padded query still looks
+    at the real tokens before it. What it finds is never used, so its row need not be emptied, and
+    here it must not be.
 
     Args:
-        lengths: how many real tokens each sequence has [batch], from 0 to n; any integer dtype, any
-            device, any strides. Left unchanged.
-        n: the number of positions, padding included.
+        lengths: how many real tokens each sequence has [batch], from 0 to n.
+        n: the number of positions, padding included; 0 gives an empty mask.
 
     Returns:
-        The mask [batch, n, n], boolean, on the device of `lengths`: one page per sequence, rows
-        are queries, columns are keys.
+        The mask [batch, n, n], boolean: entry (b, i, j) is True where j <= i and j < lengths[b].
 
     Raises:
-        ValueError: `lengths` is not a vector; the sentence names its sizes.
+        ValueError: `lengths` is not a vector.
 
     Source: document 000, "Masked Self-Attention"; document 004, "Word embedding to sequence
         matrix".
@@ -154,27 +155,24 @@ def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 def apply_mask(
     scores: Float[Tensor, "*batch q k"], mask: Bool[Tensor, "*mask"]
 ) -> Float[Tensor, "*batch q k"]:
-    """Close the doors: minus infinity where the mask is False, the score where it is True.
+    """Put minus infinity where the mask is False, and leave the score where it is True.
 
     Difficulty 3 of 5, about 15 minutes.
 
     The mask may be smaller than the scores, and then serves several of them: [q, k] serves every
-    sequence of a batch, [batch, 1, k] every query. It must never be larger: a mask that would
-    repeat the scores, or give them a dimension, does not fit. A closed door is minus infinity in
-    every dtype; a large number such as -1e9 is not one, and float16 cannot even hold it. A row may
-    lose every door: what becomes of it is chapter 4's business.
+    sequence of a batch, [batch, 1, k] every query. It is never larger: a mask that would repeat
+    the scores, or give them a dimension, does not fit. A large number such as -1e9 is not minus
+    infinity, and float16 cannot even hold it.
 
     Args:
-        scores: [*batch, q, k]; any floating dtype, any device, any strides. Left unchanged.
-        mask: boolean, True where the query may attend; broadcasts to the shape of `scores`, on
-            their device. Left unchanged.
+        scores: any scores [*batch, q, k].
+        mask: True where the query may attend; broadcasts to the shape of `scores`.
 
     Returns:
-        The masked scores, a new tensor: shape, dtype and device of `scores`.
+        The masked scores [*batch, q, k], a new tensor. A row may be masked throughout.
 
     Raises:
-        ValueError: `mask` does not broadcast to the shape of `scores`; the sentence names the
-            sizes of both.
+        ValueError: `mask` does not broadcast to the shape of `scores`.
 
     Source: document 002, "Key and Query Vectors".
 

@@ -32,7 +32,7 @@ By hand
     values that begin with 0.60, -0.35 and 3.87: 0.216 - 0.140 + 0.929 = 1.005, near enough to
     1.010, which has all the digits. And row 1 of document 002: the weights (0.9546, 0.0454, 0)
     over values that begin with -0.9285, 0.4676 and 0.6143 give -0.8651 (printed: -0.8652). What
-    is row 0, without reckoning?
+    is row 0? You can tell without working it out.
 
 Where the documents are loose
     Document 002 multiplies a W that it never made with its tokens: it is S, the naive scores.
@@ -43,6 +43,10 @@ Where the documents are loose
     and 003 are right where they say that a value may have a width of its own.
     Document 000 calls "attention" what looks at another sequence. Here attention is the formula,
     for any query, key and value; the two names above say where these come from.
+
+The rules
+    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
+    devices, gradients, memory, refusals.
 
 May be used
     torch.matmul or its short form @, torch.softmax, and your own earlier chapters: most of this
@@ -69,19 +73,19 @@ def linear_combination(
 
     Difficulty 1 of 5, about 5 minutes.
 
-    The weights are taken as they are: they need not be positive and need not sum to 1. With no
-    tokens at all the sum is empty, and the answer is zeros.
+    The weights are taken as they are: they need not be positive and need not sum to 1.
 
     Args:
-        weights: one number per token; floating, left unchanged.
-        tokens: the tokens as rows; the dtype, device and n of `weights`. Left unchanged.
+        weights: one number per token [n]; there may be 0 tokens.
+        tokens: the tokens as rows [n, d].
 
     Returns:
-        The combination [d], in the dtype and on the device of `tokens`.
+        The combination [d]. With 0 tokens it is zeros.
 
     Raises:
-        ValueError: `weights` is not [n], or `tokens` is not [n, d] with the same n; the
-            sentence names the sizes.
+        ValueError: `weights` is not a vector.
+        ValueError: `tokens` is not a matrix.
+        ValueError: there are more weights than tokens, or fewer.
 
     Source: document 002, "Linear Combinations".
 
@@ -100,20 +104,21 @@ def mix_values(
 
     Difficulty 2 of 5, about 5 minutes.
 
-    Row i of the answer is the linear combination of the value rows with row i of the weights.
-    The weights are taken as they are, so a row of zeros gives a row of zeros. The batch
-    dimensions of the two inputs are equal: one set of values is never shared by a whole batch.
+    The weights are taken as they are, so a row of zeros gives a row of zeros. One set of values is
+    never shared by a whole batch.
 
     Args:
-        weights: one row per query, one column per key; floating, left unchanged.
-        value: one row per key; the dtype, device, batch and k of `weights`. Left unchanged.
+        weights: one row per query, one column per key [*batch, q, k].
+        value: one row per key [*batch, k, d_v].
 
     Returns:
-        The mixtures [*batch, q, d_v], in the dtype and on the device of `value`.
+        The mixtures [*batch, q, d_v]: row i is the linear combination of the value rows with row i
+        of the weights.
 
     Raises:
-        ValueError: an input has fewer than 2 dimensions, or the batches or the numbers of keys
-            differ; the sentence names the sizes.
+        ValueError: `weights` or `value` has fewer than two dimensions.
+        ValueError: `weights` and `value` differ in their number of keys.
+        ValueError: `weights` and `value` differ in their batch.
 
     Source: document 002, "Value Vectors"; document 001, "The Matrix Math"; document 003,
         "Weighted sums".
@@ -137,25 +142,24 @@ def attention(
 
     Difficulty 2 of 5, about 5 minutes.
 
-    The whole formula, from vectors to vectors. The width of the values is free: it may differ
-    from the width that queries and keys share. A query that may look at nothing gets a row of
-    zeros, with finite gradients.
+    The whole formula, from vectors to vectors. The values need not be as wide as queries and keys.
 
     Args:
-        query: what each position asks for; floating, left unchanged.
-        key: what each position offers; the dtype, device, batch and d_k of `query`. Left
-            unchanged.
-        value: what each position hands over, one row per key; the dtype, device and batch of
-            `query`. Left unchanged.
+        query: what each position asks for [*batch, q, d_k].
+        key: what each position offers [*batch, k, d_k].
+        value: what each position hands over [*batch, k, d_v].
         mask: True where the query may attend; broadcasts to [*batch, q, k]. None: everywhere.
 
     Returns:
-        One mixture of values per query, [*batch, q, d_v], in the dtype and on the device of
-        `query`.
+        One mixture of values per query [*batch, q, d_v]. A query that may attend to nothing gets a
+        row of zeros, and finite gradients.
 
     Raises:
-        ValueError: the batches differ, `query` and `key` differ in width, `key` and `value` in
-            number, or `mask` does not broadcast to [*batch, q, k]; the sentence names the sizes.
+        ValueError: `query`, `key` or `value` has fewer than two dimensions.
+        ValueError: `query` and `key` differ in width.
+        ValueError: `key` and `value` differ in number.
+        ValueError: `query`, `key` and `value` differ in their batch.
+        ValueError: `mask` does not broadcast to [*batch, q, k].
 
     Source: document 001, "The Matrix Math".
 
@@ -182,22 +186,22 @@ def self_attention(
     Difficulty 3 of 5, about 10 minutes.
 
     The same tokens play all three parts: queries, keys and values are three projections of `x`,
-    without a bias. With `causal`, a token sees itself and the tokens before it, and a change to
-    a later token changes nothing in its row.
+    without a bias.
 
     Args:
-        x: the tokens as rows; floating, left unchanged.
-        w_q: makes the queries, used as x @ w_q; the dtype and device of `x`. Left unchanged.
-        w_k: makes the keys; the shape, dtype and device of `w_q`. Left unchanged.
-        w_v: makes the values, whose width is free; the dtype and device of `x`. Left unchanged.
-        causal: True closes the door to later tokens.
+        x: the tokens as rows [*batch, n, d].
+        w_q: makes the queries, x @ w_q; a matrix [d, d_k].
+        w_k: makes the keys, x @ w_k; a matrix [d, d_k].
+        w_v: makes the values, x @ w_v; a matrix [d, d_v].
+        causal: whether each token sees only itself and the tokens before it.
 
     Returns:
-        One new row per token, [*batch, n, d_v], in the dtype and on the device of `x`.
+        One new row per token [*batch, n, d_v]. With `causal`, a later token has no part in it.
 
     Raises:
-        ValueError: a weight does not fit the width of `x`, or `w_q` and `w_k` differ in width;
-            the sentence names the sizes.
+        ValueError: `x` has fewer than two dimensions.
+        ValueError: `w_q`, `w_k` or `w_v` is not a matrix with d rows.
+        ValueError: `w_q` and `w_k` differ in width.
 
     Source: document 002, the whole path from tokens to "Value Vectors"; document 003, "Query
         vector" to "Weighted sums".
@@ -228,25 +232,28 @@ def cross_attention(
     Difficulty 3 of 5, about 10 minutes.
 
     The queries come from `x`; the keys and the values come from `memory`, which may have another
-    length and another width. The mask says which memory tokens are real, the same for every
-    query. With none that is real, the answer is zeros, with finite gradients.
+    length and another width.
 
     Args:
-        x: the tokens that look, as rows; floating, left unchanged.
-        memory: the tokens looked at, as rows; the dtype, device and batch of `x`. Left
-            unchanged.
-        w_q: makes the queries, used as x @ w_q; the dtype and device of `x`. Left unchanged.
-        w_k: makes the keys from `memory`; the dtype, device and d_k of `w_q`. Left unchanged.
-        w_v: makes the values from `memory`; the dtype and device of `x`. Left unchanged.
-        memory_mask: True on the memory tokens that may be looked at; exactly [*batch, k], not
-            broadcast. None: all of them.
+        x: the tokens that look, as rows [*batch, q, d].
+        memory: the tokens looked at, as rows [*batch, k, d_m].
+        w_q: makes the queries, x @ w_q; a matrix [d, d_k].
+        w_k: makes the keys, memory @ w_k; a matrix [d_m, d_k].
+        w_v: makes the values, memory @ w_v; a matrix [d_m, d_v].
+        memory_mask: True on the memory tokens that may be looked at, the same for every query;
+            exactly [*batch, k]. None: all of them.
 
     Returns:
-        One new row per token of `x`, [*batch, q, d_v], in the dtype and on the device of `x`.
+        One new row per token of `x` [*batch, q, d_v]. Where no memory token may be looked at, it
+        is zeros, with finite gradients.
 
     Raises:
-        ValueError: a weight does not fit its tokens, `w_q` and `w_k` differ in width, the
-            batches differ, or `memory_mask` is not [*batch, k]; the sentence names the sizes.
+        ValueError: `x` or `memory` has fewer than two dimensions.
+        ValueError: `w_q` is not a matrix with d rows.
+        ValueError: `w_k` or `w_v` is not a matrix with d_m rows.
+        ValueError: `w_q` and `w_k` differ in width.
+        ValueError: `x` and `memory` differ in their batch.
+        ValueError: `memory_mask` is not [*batch, k].
 
     Source: document 000, "Attention Vs. Self-Attention".
 

@@ -18,20 +18,19 @@ def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor,
 
     Difficulty 1 of 5, about 5 minutes.
 
-    The result is a tensor without dimensions, not a Python number, so that gradients can flow
-    back. It grows with the lengths of the vectors: it is not the cosine. Two vectors of different
-    length have no dot product, and a vector of length 1 is not stretched to fit the other.
+    It grows with the lengths of the vectors: it is not the cosine. As a tensor, not a Python
+    number, it lets gradients flow back.
 
     Args:
-        a: a vector [d]; any floating dtype, any device, any strides. Left unchanged.
-        b: another one [d], in the dtype and on the device of `a`. Left unchanged.
+        a: a vector [d].
+        b: another one [d].
 
     Returns:
-        The dot product [], in the dtype and on the device of `a`.
+        The dot product, a tensor without dimensions [].
 
     Raises:
-        ValueError: `a` or `b` is not a vector, or their lengths differ; the sentence names the
-            sizes, as in "a is [3] and b is [2]".
+        ValueError: `a` or `b` is not a vector.
+        ValueError: `a` and `b` differ in length.
 
     Source: document 002, "Naive Attention".
 
@@ -48,19 +47,17 @@ def naive_scores(tokens: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n
 
     Difficulty 1 of 5, about 5 minutes.
 
-    Entry (i, j) is the dot product of token i and token j. So the scores are symmetric, and the
-    diagonal holds the squared lengths. Sequences of a batch never meet: each has its own scores.
-    One matrix product does it; two loops over the tokens would be right and far too slow.
+    So the scores are symmetric, and the diagonal holds the squared lengths. One matrix product
+    does it; two loops over the tokens would be right and far too slow.
 
     Args:
-        tokens: one token per row [*batch, n, d]; any floating dtype, any device, any strides.
-            Left unchanged.
+        tokens: one token per row [*batch, n, d].
 
     Returns:
-        The scores [*batch, n, n], in the dtype and on the device of `tokens`.
+        The scores [*batch, n, n]: entry (i, j) is the dot product of token i and token j.
 
     Raises:
-        ValueError: `tokens` has fewer than two dimensions; the sentence names the sizes.
+        ValueError: `tokens` has fewer than two dimensions.
 
     Source: document 002, "Naive Attention".
 
@@ -83,21 +80,20 @@ def project_rows(
     Difficulty 2 of 5, about 10 minutes.
 
     Every token goes through the same weight and gets the same bias, whatever its place. The
-    weight is one matrix for the whole batch, and the bias is as long as the new vectors: one
-    number is not a bias for all of them.
+    weight is one matrix for the whole batch.
 
     Args:
-        x: tokens as rows [*batch, n, d_in]; any floating dtype, any device, any strides. Left
-            unchanged.
-        weight: [d_in, d_out], in the dtype and on the device of `x`. Left unchanged.
-        bias: [d_out], in the dtype and on the device of `x`. Left unchanged. None: no bias.
+        x: tokens as rows [*batch, n, d_in].
+        weight: one matrix [d_in, d_out].
+        bias: a vector [d_out]. None: no bias.
 
     Returns:
-        The projected tokens [*batch, n, d_out], in the dtype and on the device of `x`.
+        The projected tokens [*batch, n, d_out].
 
     Raises:
-        ValueError: `x` has fewer than two dimensions, `weight` is not a matrix with d_in rows, or
-            `bias` is not a vector of d_out numbers; the sentence names the sizes.
+        ValueError: `x` has fewer than two dimensions.
+        ValueError: `weight` is not a matrix with d_in rows.
+        ValueError: `bias` is not a vector of d_out numbers.
 
     Source: document 002, "Key and Query Vectors"; document 000, "Query, Key and Value Vectors".
 
@@ -130,22 +126,22 @@ def project_linear(
 
     Difficulty 2 of 5, about 5 minutes.
 
-    nn.Linear keeps one row of its weight for each number it puts out. With `layer.weight` and
-    `layer.bias` this gives what `layer(x)` gives. Mind the square weight: it fits without the
-    transpose too, and the answer is wrong.
+    nn.Linear keeps one row of its weight for each number it puts out. Mind the square weight: it
+    fits without the transpose too, and the answer is wrong.
 
     Args:
-        x: tokens as rows [*batch, n, d_in]; any floating dtype, any device, any strides. Left
-            unchanged.
-        weight: [d_out, d_in], in the dtype and on the device of `x`. Left unchanged.
-        bias: [d_out], in the dtype and on the device of `x`. Left unchanged. None: no bias.
+        x: tokens as rows [*batch, n, d_in].
+        weight: one matrix [d_out, d_in].
+        bias: a vector [d_out]. None: no bias.
 
     Returns:
-        The projected tokens [*batch, n, d_out], in the dtype and on the device of `x`.
+        The projected tokens [*batch, n, d_out]. With `layer.weight` and `layer.bias` they are what
+        `layer(x)` gives.
 
     Raises:
-        ValueError: `x` has fewer than two dimensions, `weight` is not a matrix with d_in columns,
-            or `bias` is not a vector of d_out numbers; the sentence names the sizes.
+        ValueError: `x` has fewer than two dimensions.
+        ValueError: `weight` is not a matrix with d_in columns.
+        ValueError: `bias` is not a vector of d_out numbers.
 
     Source: document 001, "The Matrix Math", the note on the transpose.
 
@@ -177,18 +173,17 @@ def project_columns(
     also fits along the wrong direction, and the answer is wrong.
 
     Args:
-        x: tokens as columns [*batch, d_in, n]; any floating dtype, any device, any strides. Left
-            unchanged.
-        weight: [d_out, d_in], in the dtype and on the device of `x`. Left unchanged.
-        bias: [d_out], in the dtype and on the device of `x`. Left unchanged. None: no bias.
+        x: tokens as columns [*batch, d_in, n].
+        weight: one matrix [d_out, d_in].
+        bias: a vector [d_out]. None: no bias.
 
     Returns:
-        The projected tokens, still as columns: [*batch, d_out, n], in the dtype and on the device
-        of `x`.
+        The projected tokens, still as columns [*batch, d_out, n].
 
     Raises:
-        ValueError: `x` has fewer than two dimensions, `weight` is not a matrix with d_in columns,
-            or `bias` is not a vector of d_out numbers; the sentence names the sizes.
+        ValueError: `x` has fewer than two dimensions.
+        ValueError: `weight` is not a matrix with d_in columns.
+        ValueError: `bias` is not a vector of d_out numbers.
 
     Source: document 004, "Query projections with bias".
 
@@ -216,22 +211,20 @@ def dot_product_scores(
 
     Difficulty 2 of 5, about 10 minutes.
 
-    Entry (i, j) is the dot product of query i and key j: rows belong to queries, columns to keys.
     There may be more keys than queries, or fewer. Every sequence of a batch has its own queries
     and its own keys: batches of different size do not fit, not even a batch of one.
 
     Args:
-        query: what each position asks for [*batch, q, d_k]; any floating dtype, any device, any
-            strides. Left unchanged.
-        key: what each position offers [*batch, k, d_k]; the dtype, device, batch and d_k of
-            `query`. Left unchanged.
+        query: what each position asks for [*batch, q, d_k].
+        key: what each position offers [*batch, k, d_k].
 
     Returns:
-        The scores [*batch, q, k], in the dtype and on the device of `query`.
+        The scores [*batch, q, k]: entry (i, j) is the dot product of query i and key j.
 
     Raises:
-        ValueError: `query` or `key` has fewer than two dimensions, or their widths or batches
-            differ; the sentence names the sizes.
+        ValueError: `query` or `key` has fewer than two dimensions.
+        ValueError: `query` and `key` differ in width.
+        ValueError: `query` and `key` differ in their batch.
 
     Source: document 002, "Key and Query Vectors"; document 003, "Attention scores"; document 000,
         "Self-Attention Mechanism".

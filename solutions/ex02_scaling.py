@@ -15,15 +15,14 @@ def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor,
     Difficulty 1 of 5, about 5 minutes.
 
     The divisor is the square root of the keys' width, not of the number of keys, and neither the
-    width itself nor its square. The scores of the caller stay as they are: do not divide in place.
+    width itself nor its square. Do not divide in place: the caller still needs the scores.
 
     Args:
-        scores: [*batch, q, k]; any floating dtype, any device, any strides. Left unchanged. May
-            hold minus infinity, which stays minus infinity.
+        scores: any scores [*batch, q, k].
         d_k: the width of the keys that made the scores, at least 1.
 
     Returns:
-        The scaled scores: shape, dtype and device of `scores`.
+        The scores over sqrt(d_k) [*batch, q, k]. Minus infinity stays minus infinity.
 
     Source: document 001, "The Matrix Math"; document 002, "Key and Query Vectors".
 
@@ -45,17 +44,16 @@ def scaled_scores(
     never the size of the batch.
 
     Args:
-        query: what each position asks for [*batch, q, d_k]; any floating dtype, any device, any
-            strides. Left unchanged.
-        key: what each position offers [*batch, k, d_k]; the dtype, device, batch and d_k of
-            `query`. Left unchanged.
+        query: what each position asks for [*batch, q, d_k].
+        key: what each position offers [*batch, k, d_k].
 
     Returns:
-        The scaled scores [*batch, q, k], in the dtype and on the device of `query`.
+        The scaled scores [*batch, q, k].
 
     Raises:
-        ValueError: `query` or `key` has fewer than two dimensions, or their widths or batches
-            differ; the sentence names the sizes.
+        ValueError: `query` or `key` has fewer than two dimensions.
+        ValueError: `query` and `key` differ in width.
+        ValueError: `query` and `key` differ in their batch.
 
     Source: document 001, "The Matrix Math".
 
@@ -74,20 +72,20 @@ def score_spread(
 
     Difficulty 3 of 5, about 15 minutes.
 
-    An experiment: draw `pairs` queries and as many keys, unit-normal numbers all of them, take
-    the dot product of each query with its own key, and return the standard deviation of these
-    products. Every number comes from `generator`: in the same state it gives the same answer, in
-    another state another one. The answer is measured, so it is near sqrt(d_k), not equal to it.
+    An experiment: draw `pairs` queries and as many keys, unit-normal numbers all of them, and take
+    the dot product of each query with its own key. What comes out is measured, so it is near
+    sqrt(d_k), not equal to it.
 
     Args:
         d_k: the width of queries and keys, at least 1.
         pairs: how many dot products to take, at least 2.
-        generator: where the random numbers come from; they are drawn on its device. None: torch's
-            own generator, on the default device.
+        generator: where the random numbers come from. None: torch's own generator.
 
     Returns:
-        The standard deviation [], floating, on the generator's device; dividing by `pairs` or by
-        `pairs` - 1 on the way are both fine.
+        The standard deviation of the dot products, a floating tensor without dimensions []; to
+        divide by `pairs` or by `pairs` - 1 on the way are both fine. Every number is drawn with
+        `generator`, on its device: in the same state it gives the same answer, in another state
+        another one. No other generator is seeded or drawn from.
 
     Source: document 001, "The Matrix Math": the reason that it does not give.
 

@@ -12,15 +12,15 @@ def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor
 
     Difficulty 2 of 5, about 5 minutes.
 
-    Rows are queries, columns are keys: entry (i, j) is True where j <= i. So the first row has a
-    single True and the last row is True throughout. The mask is boolean, not ones and zeros.
+    Rows are queries, columns are keys. So the first row has a single True and the last row is
+    True throughout.
 
     Args:
         n: the number of positions; 0 gives an empty mask.
-        device: where the mask is made. None: the default device.
+        device: where the mask is made, a torch.device or its name. None: the default device.
 
     Returns:
-        The mask [n, n], boolean, on `device`.
+        The mask [n, n], boolean: entry (i, j) is True where j <= i. It is on `device`.
 
     Source: document 000, "Masked Self-Attention"; document 002, "Key and Query Vectors".
 
@@ -38,19 +38,17 @@ def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
     Difficulty 2 of 5, about 10 minutes.
 
-    Entry (b, j) is True where j < lengths[b]. A length of n means no padding, a length of 0 means
-    nothing but padding.
+    A length of n means no padding, a length of 0 nothing but padding.
 
     Args:
-        lengths: how many real tokens each sequence has [batch], from 0 to n; any integer dtype, any
-            device, any strides. Left unchanged.
-        n: the number of positions, padding included.
+        lengths: how many real tokens each sequence has [batch], from 0 to n.
+        n: the number of positions, padding included; 0 gives an empty mask.
 
     Returns:
-        The mask [batch, n], boolean, on the device of `lengths`.
+        The mask [batch, n], boolean: entry (b, j) is True where j < lengths[b].
 
     Raises:
-        ValueError: `lengths` is not a vector; the sentence names its sizes.
+        ValueError: `lengths` is not a vector.
 
     Source: document 004, "Word embedding to sequence matrix".
 
@@ -69,21 +67,19 @@ def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Entry (b, i, j) is True where j <= i and j < lengths[b]: both masks of this chapter at once.
-    Padding is closed as a key only. A padded query still looks at the real tokens before it: what
-    it finds is never used, so its row need not be emptied, and here it must not be.
+    Both masks of this chapter at once. Padding is masked as a key only: a padded query still looks
+    at the real tokens before it. What it finds is never used, so its row need not be emptied, and
+    here it must not be.
 
     Args:
-        lengths: how many real tokens each sequence has [batch], from 0 to n; any integer dtype, any
-            device, any strides. Left unchanged.
-        n: the number of positions, padding included.
+        lengths: how many real tokens each sequence has [batch], from 0 to n.
+        n: the number of positions, padding included; 0 gives an empty mask.
 
     Returns:
-        The mask [batch, n, n], boolean, on the device of `lengths`: one page per sequence, rows
-        are queries, columns are keys.
+        The mask [batch, n, n], boolean: entry (b, i, j) is True where j <= i and j < lengths[b].
 
     Raises:
-        ValueError: `lengths` is not a vector; the sentence names its sizes.
+        ValueError: `lengths` is not a vector.
 
     Source: document 000, "Masked Self-Attention"; document 004, "Word embedding to sequence
         matrix".
@@ -103,27 +99,24 @@ def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 def apply_mask(
     scores: Float[Tensor, "*batch q k"], mask: Bool[Tensor, "*mask"]
 ) -> Float[Tensor, "*batch q k"]:
-    """Close the doors: minus infinity where the mask is False, the score where it is True.
+    """Put minus infinity where the mask is False, and leave the score where it is True.
 
     Difficulty 3 of 5, about 15 minutes.
 
     The mask may be smaller than the scores, and then serves several of them: [q, k] serves every
-    sequence of a batch, [batch, 1, k] every query. It must never be larger: a mask that would
-    repeat the scores, or give them a dimension, does not fit. A closed door is minus infinity in
-    every dtype; a large number such as -1e9 is not one, and float16 cannot even hold it. A row may
-    lose every door: what becomes of it is chapter 4's business.
+    sequence of a batch, [batch, 1, k] every query. It is never larger: a mask that would repeat
+    the scores, or give them a dimension, does not fit. A large number such as -1e9 is not minus
+    infinity, and float16 cannot even hold it.
 
     Args:
-        scores: [*batch, q, k]; any floating dtype, any device, any strides. Left unchanged.
-        mask: boolean, True where the query may attend; broadcasts to the shape of `scores`, on
-            their device. Left unchanged.
+        scores: any scores [*batch, q, k].
+        mask: True where the query may attend; broadcasts to the shape of `scores`.
 
     Returns:
-        The masked scores, a new tensor: shape, dtype and device of `scores`.
+        The masked scores [*batch, q, k], a new tensor. A row may be masked throughout.
 
     Raises:
-        ValueError: `mask` does not broadcast to the shape of `scores`; the sentence names the
-            sizes of both.
+        ValueError: `mask` does not broadcast to the shape of `scores`.
 
     Source: document 002, "Key and Query Vectors".
 

@@ -11,23 +11,23 @@ from ex03_masking import apply_mask
 
 
 def softmax(scores: Float[Tensor, "*shape"], dim: int = -1) -> Float[Tensor, "*shape"]:
-    """Turn scores into weights that are positive and sum to 1 over `dim`.
+    """Turn scores into weights that share out 1 over `dim`.
 
     Difficulty 4 of 5, about 20 minutes.
 
     A slice is the scores that share one weight of 1: a row of a matrix if `dim` is -1, a column if
-    it is 0. The weights must be right at any size of score: at 1e4, where exp overflows, and where
-    whole slices lie far below 0. A score of minus infinity is a closed door: its weight is exactly
-    0. A slice with every door closed has no weights to give: it becomes zeros, and gradients that
-    flow back through it are finite.
+    it is 0. Mind scores of 1e4, where exp overflows, and slices that lie far below 0, where it
+    gives nothing but zeros.
 
     Args:
-        scores: any shape, also an empty one; any floating dtype, any device, any strides.
-            Left unchanged. May hold minus infinity, never plus infinity or NaN.
-        dim: the dimension that sums to 1, counted from either end.
+        scores: any shape, also an empty one. May hold minus infinity, never plus infinity or NaN.
+        dim: the dimension that the weights are shared out over, counted from either end.
 
     Returns:
-        The weights: shape, dtype and device of `scores`.
+        The weights, in the shape of `scores`: exp(score) over the sum of exp over the slice, at
+        any size of score. A slice sums to 1 to the precision of its dtype. Minus infinity gives
+        exactly 0. A slice that is minus infinity throughout gives zeros, and finite gradients. An
+        empty tensor gives an empty one.
 
     Source: document 001, "The Matrix Math"; document 003, "Attention scores".
 
@@ -55,20 +55,22 @@ def attention_weights(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The mask comes before the softmax, so that the open doors share the whole weight. A query
-    that may look at nothing gets a row of zeros, with finite gradients.
+    The mask comes before the softmax, so that the keys that are left share the whole weight.
 
     Args:
-        query: what each position asks for; floating, left unchanged.
-        key: what each position offers; the dtype, device, batch and d_k of `query`.
+        query: what each position asks for [*batch, q, d_k].
+        key: what each position offers [*batch, k, d_k].
         mask: True where the query may attend; broadcasts to [*batch, q, k]. None: everywhere.
 
     Returns:
-        The weights [*batch, q, k], in the dtype and on the device of `query`.
+        The weights [*batch, q, k]. A query that may attend to nothing gets a row of zeros, and
+        finite gradients.
 
     Raises:
-        ValueError: the widths or batches of `query` and `key` differ, or `mask` does not
-            broadcast to [*batch, q, k]; the sentence names the sizes.
+        ValueError: `query` or `key` has fewer than two dimensions.
+        ValueError: `query` and `key` differ in width.
+        ValueError: `query` and `key` differ in their batch.
+        ValueError: `mask` does not broadcast to [*batch, q, k].
 
     Source: document 002, "Key and Query Vectors"; document 000, "Masked Self-Attention".
 

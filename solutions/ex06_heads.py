@@ -16,21 +16,20 @@ def split_heads(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Head i owns the i-th block of consecutive features of every token: with d_model 6 and 2 heads,
-    head 0 owns features 0 to 2 and head 1 features 3 to 5. The heads come before the tokens, so
-    that each head looks like a sequence of its own.
+    With d_model 6 and 2 heads, head 0 owns features 0 to 2 and head 1 features 3 to 5. The heads
+    come before the tokens, so that each head looks like a sequence of its own.
 
     Args:
-        x: the tokens as rows; any dtype, any device, any strides. Left unchanged.
+        x: the tokens as rows [*batch, n, d_model].
         n_heads: how many heads; at least 1, and it divides d_model.
 
     Returns:
-        The pieces [*batch, n_heads, n, d_model / n_heads], in the dtype and on the device of
-        `x`.
+        The pieces [*batch, n_heads, n, d_model / n_heads]: head i owns the i-th block of
+        consecutive features of every token.
 
     Raises:
-        ValueError: `n_heads` is below 1 or does not divide d_model, or `x` has fewer than 2
-            dimensions; the sentence names the sizes.
+        ValueError: `x` has fewer than two dimensions.
+        ValueError: `n_heads` is below 1 or does not divide d_model.
 
     Source: document 000, "Implementation Details".
 
@@ -58,17 +57,15 @@ def merge_heads(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Merging what was split gives the tokens back, exactly. Each row of the answer holds the pieces
-    of one token, head 0 first.
-
     Args:
-        x: one sequence of pieces per head; any dtype, any device, any strides. Left unchanged.
+        x: one sequence of pieces per head [*batch, n_heads, n, d_head].
 
     Returns:
-        The tokens [*batch, n, n_heads * d_head], in the dtype and on the device of `x`.
+        The tokens [*batch, n, n_heads * d_head]: each row holds the pieces of one token, head 0
+        first. Merging what was split gives the tokens back.
 
     Raises:
-        ValueError: `x` has fewer than 3 dimensions; the sentence names the sizes.
+        ValueError: `x` has fewer than three dimensions.
 
     Source: document 000, "Implementation Details".
 
@@ -93,28 +90,28 @@ def multi_head(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The inputs are projected already, and all three have the width d_model. The heads never see
-    each other: each has its own softmax over the keys, scaled by the width of its own piece. One
-    mask serves every head. A query that may look at nothing gets a row of zeros.
+    The inputs are projected already. The heads never see each other: each has its own softmax over
+    the keys, scaled by the width of its own piece.
 
     Args:
-        query: what each position asks for; floating, left unchanged.
-        key: what each position offers; the dtype, device, batch and width of `query`. Left
-            unchanged.
-        value: what each position hands over; the shape, dtype and device of `key`. Left
-            unchanged.
+        query: what each position asks for [*batch, q, d_model].
+        key: what each position offers [*batch, k, d_model].
+        value: what each position hands over [*batch, k, d_model].
         n_heads: how many heads; at least 1, and it divides d_model.
-        mask: True where the query may attend; broadcasts to [*batch, q, k], which has no
-            dimension for the heads. None: everywhere.
+        mask: True where the query may attend, the same for every head; broadcasts to
+            [*batch, q, k], which has no dimension for the heads. None: everywhere.
 
     Returns:
-        The heads' mixtures side by side, [*batch, q, d_model], in the dtype and on the device
-        of `query`.
+        The heads' mixtures side by side [*batch, q, d_model]. A query that may attend to nothing
+        gets a row of zeros, and finite gradients.
 
     Raises:
-        ValueError: the batches or the widths differ, `key` and `value` differ in number,
-            `n_heads` is below 1 or does not divide d_model, or `mask` does not broadcast to
-            [*batch, q, k]; the sentence names the sizes.
+        ValueError: `query`, `key` or `value` has fewer than two dimensions.
+        ValueError: `query`, `key` and `value` differ in width.
+        ValueError: `key` and `value` differ in number.
+        ValueError: `query`, `key` and `value` differ in their batch.
+        ValueError: `n_heads` is below 1 or does not divide d_model.
+        ValueError: `mask` does not broadcast to [*batch, q, k].
 
     Source: document 000, "Multi-Head Attention" and "Implementation Details".
 
@@ -149,10 +146,7 @@ class MultiHeadAttention(nn.Module):
     Difficulty 4 of 5, about 20 minutes.
 
     With the same weights it gives what torch.nn.MultiheadAttention(batch_first=True) gives. The
-    queries come from `x`; the keys and the values come from `memory`, or from `x` where there is
-    no memory. A query that may look at nothing gets the bias of `w_o`, not NaN.
-
-    The submodules, each an nn.Linear(d_model, d_model):
+    module has four layers and no other weights, each an nn.Linear(d_model, d_model):
         w_q: makes the queries.
         w_k: makes the keys.
         w_v: makes the values.
@@ -161,10 +155,10 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: the width of the tokens, in and out.
         n_heads: how many heads; at least 1, and it divides d_model.
-        bias: whether the four projections have a bias.
+        bias: whether the four layers have a bias.
 
     Raises:
-        ValueError: `n_heads` is below 1 or does not divide `d_model`; the sentence names both.
+        ValueError: `n_heads` is below 1 or does not divide d_model.
 
     Source: document 000, "Multi-Head Attention"; document 004, "Apply output projection".
 
@@ -199,18 +193,21 @@ class MultiHeadAttention(nn.Module):
         """Let the tokens of `x` look at `memory`, or at each other where there is none.
 
         Args:
-            x: the tokens that look, as rows; the dtype and device of the weights. Left unchanged.
-            memory: the tokens looked at, as rows; the dtype, device and batch of `x`. Left
-                unchanged. None: `x` itself.
-            mask: True where the query may attend; broadcasts to [*batch, q, k], the same for
-                every head. None: everywhere.
+            x: the tokens that look, as rows [*batch, q, d_model], in the dtype of the weights.
+            memory: the tokens looked at, as rows [*batch, k, d_model]; it makes the keys and the
+                values. None: `x` itself.
+            mask: True where the query may attend, the same for every head; broadcasts to
+                [*batch, q, k]. None: everywhere.
 
         Returns:
-            One new row per token of `x`, [*batch, q, d_model], in its dtype and on its device.
+            One new row per token of `x` [*batch, q, d_model]. A query that may attend to nothing
+            gets the bias of `w_o`, and finite gradients.
 
         Raises:
-            ValueError: a width is not d_model, the batches differ, or `mask` does not broadcast
-                to [*batch, q, k]; the sentence names the sizes.
+            ValueError: `x` or `memory` has fewer than two dimensions.
+            ValueError: `x` or `memory` is not d_model wide.
+            ValueError: `x` and `memory` differ in their batch.
+            ValueError: `mask` does not broadcast to [*batch, q, k].
         """
         memory = x if memory is None else memory
         if x.shape[-1:] != (self.d_model,) or memory.shape[-1:] != (self.d_model,):

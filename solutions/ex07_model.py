@@ -18,17 +18,17 @@ def positional_encoding(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Features come in pairs of one frequency: with i = 0, 1, 2, ... feature 2i of position p is
-    sin(p / 10000^(2i / d_model)) and feature 2i + 1 is the cosine of the same angle. An odd
-    d_model ends on a sine, whose cosine is left out.
+    Features come in pairs of one frequency, a sine and the cosine of the same angle.
 
     Args:
-        n: how many positions, counted from 0.
+        n: how many positions, counted from 0; with 0 there are no rows.
         d_model: how many features, also an odd number.
-        device: where the answer lives. None: the default device.
+        device: where the answer is made, a torch.device or its name. None: the default device.
 
     Returns:
-        The encoding [n, d_model], in torch.get_default_dtype(), on `device`.
+        The encoding [n, d_model], in torch.get_default_dtype(), on `device`. With i = 0, 1, 2, ...
+        feature 2i of position p is sin(p / 10000^(2i / d_model)) and feature 2i + 1 is the cosine
+        of the same angle. An odd d_model ends on a sine, whose cosine is left out.
 
     Source: document 001, "The Main Ideas Behind Transformers and Attention"; the formula is
         from the 2017 paper, "Attention is all you need", section 3.5.
@@ -50,15 +50,14 @@ def encode_words(words: list[str], vocabulary: dict[str, int]) -> Int[Tensor, " 
 
     Difficulty 1 of 5, about 5 minutes.
 
-    The words keep their order, and a word may come more than once. Nothing is added to the
-    vocabulary: a word that it lacks is an error, not an id.
+    A word may come more than once. A word that the vocabulary lacks is an error, not an id.
 
     Args:
-        words: the words; may be empty. Left unchanged.
-        vocabulary: the id of each known word. Left unchanged.
+        words: the words; there may be 0 of them.
+        vocabulary: the id of each known word.
 
     Returns:
-        The ids [n], as torch.long, on the CPU.
+        The ids [n], torch.long, on the CPU, in the order of the words.
 
     Raises:
         KeyError: a word is not in the vocabulary; the error names it.
@@ -79,20 +78,19 @@ def mean_pool(
 
     Difficulty 2 of 5, about 5 minutes.
 
-    Only real tokens count: sequence b is the mean of its first lengths[b] rows. What stands in
-    the padding has no say, however large it is, and gets no gradient.
+    Only real tokens count.
 
     Args:
-        x: the tokens as rows, one batch dimension; floating, left unchanged.
-        lengths: how many tokens of each sequence are real, from 1 to n; whole numbers, on the
-            device of `x`. Left unchanged. None: all of them.
+        x: the tokens as rows [batch, n, d], with one batch dimension.
+        lengths: how many tokens of each sequence are real [batch], from 1 to n. None: all of them.
 
     Returns:
-        One vector per sequence, [batch, d], in the dtype and on the device of `x`.
+        One vector per sequence [batch, d]: sequence b is the mean of its first lengths[b] rows.
+        What stands in the padding has no part in it, however large it is, and gets no gradient.
 
     Raises:
-        ValueError: `x` is not [batch, n, d], or `lengths` is not [batch]; the sentence names
-            the sizes.
+        ValueError: `x` does not have three dimensions.
+        ValueError: `lengths` is not a vector with one length per sequence.
 
     Source: document 004, "Input neural network" and "Average contextual word embeddings".
 
@@ -123,11 +121,8 @@ class NextWordModel(nn.Module):
 
     Difficulty 4 of 5, about 20 minutes.
 
-    Padding is neither attended to nor averaged, so a sequence gets the same logits alone as
-    padded in a batch. Without positions the model cannot see the order of the words: "not like"
-    and "like not" get the same logits. The logits are raw scores: no softmax comes after `head`.
-
-    The submodules:
+    Without positions the model cannot see the order of the words: "not like" and "like not" get the
+    same logits. The model has three parts and no other weights:
         embedding: nn.Embedding(vocab_size, d_model).
         attention: MultiHeadAttention(d_model, n_heads), with biases.
         head: nn.Linear(d_model, vocab_size).
@@ -139,7 +134,7 @@ class NextWordModel(nn.Module):
         positions: whether the positional encoding is added to the embeddings.
 
     Raises:
-        ValueError: `n_heads` is below 1 or does not divide `d_model`; the sentence names both.
+        ValueError: `n_heads` is below 1 or does not divide d_model.
 
     Source: document 004, from "Query projections with bias" to "Final layer".
 
@@ -166,17 +161,18 @@ class NextWordModel(nn.Module):
         """Score every word of the vocabulary as the next one.
 
         Args:
-            ids: the words as ids, on the device of the weights; in the padding any id of the
-                vocabulary. Left unchanged.
-            lengths: how many ids of each sequence are real, from 1 to n; on the same device.
-                Left unchanged. None: all of them.
+            ids: the words as ids [batch, n], torch.long; in the padding any id of the vocabulary.
+            lengths: how many ids of each sequence are real [batch], from 1 to n. None: all of
+                them.
 
         Returns:
-            The logits [batch, vocab_size], in the dtype and on the device of the weights.
+            The logits [batch, vocab_size], in the dtype of the weights: raw scores, no softmax
+            comes after `head`. Padding is neither attended to nor averaged, so a sequence gets the
+            same logits alone as padded in a batch.
 
         Raises:
-            ValueError: `ids` is not [batch, n], or `lengths` is not [batch]; the sentence names
-                the sizes.
+            ValueError: `ids` does not have two dimensions.
+            ValueError: `lengths` is not a vector with one length per sequence.
         """
         if ids.ndim != 2:
             raise ValueError(f"ids must be [batch, n]: got {tuple(ids.shape)}")
@@ -201,25 +197,23 @@ def train(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The loss is the mean cross-entropy of the logits. Any optimiser is fine that learns at the
-    default rate: one of torch.optim, or a few lines of your own, say gradient descent with a
-    momentum of 0.9. Each step starts from fresh gradients. With 0 steps nothing changes.
+    Any optimiser is fine that learns at the default rate: one of torch.optim, or a few lines of
+    your own, say gradient descent with a momentum of 0.9.
 
     Args:
-        model: what is trained, in place: all of its parameters, in any floating dtype.
-        ids: the words as ids, on the device of the model. Left unchanged.
-        targets: the id of the word that follows each sequence; the batch and device of `ids`.
-            Left unchanged.
-        steps: how many times the weights are changed.
-        lr: the learning rate.
-        lengths: how many ids of each sequence are real, for the model. None: all of them.
+        model: what is trained, in place: all of its weights, which keep their dtype.
+        ids: the words as ids [batch, n], torch.long.
+        targets: the id of the word that follows each sequence [batch], torch.long.
+        steps: how many times the weights are changed; with 0 nothing changes.
+        lr: the learning rate: the larger it is, the further the first step moves the weights.
+        lengths: how many ids of each sequence are real [batch], for the model. None: all of them.
 
     Returns:
-        The loss before each step, as Python floats: `steps` of them.
+        The loss before each step, a list of `steps` Python floats: the mean cross-entropy of the
+        logits. Each step starts from fresh gradients, and the steps lower the loss.
 
     Raises:
-        ValueError: `targets` is not [batch] with the batch of `ids`, or the model refuses `ids`
-            or `lengths`; the sentence names the sizes.
+        ValueError: `targets` is not a vector with one target per sequence.
 
     Source: document 004, "Final layer: Predicting the next word with Neural Network".
 
@@ -254,16 +248,16 @@ def predict(model: NextWordModel, words: list[str], vocabulary: dict[str, int]) 
 
     Difficulty 2 of 5, about 5 minutes.
 
-    It is the word of the vocabulary whose logit is largest. Asking leaves no trace: the weights,
-    their gradients and the training flags are as they were before.
+    Asking leaves no trace.
 
     Args:
         model: a trained model, on any device.
-        words: the words so far, at least one. Left unchanged.
-        vocabulary: the id of each word, in any order. Left unchanged.
+        words: the words so far, at least one.
+        vocabulary: the id of each word, in any order.
 
     Returns:
-        The expected word.
+        The word of the vocabulary whose logit is largest. The weights of the model, their
+        gradients and its training flags are as they were before.
 
     Raises:
         KeyError: a word is not in the vocabulary; the error names it.
