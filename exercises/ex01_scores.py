@@ -84,7 +84,7 @@ def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor,
         b: another one [d].
 
     Returns:
-        The dot product, a tensor without dimensions [].
+        The products entry by entry, added up: a tensor without dimensions [].
 
     Raises:
         ValueError: `a` or `b` is not a vector.
@@ -144,7 +144,7 @@ def project_rows(
         bias: a vector [d_out]. None: no bias.
 
     Returns:
-        The projected tokens [*batch, n, d_out].
+        The projected tokens, x W + b [*batch, n, d_out].
 
     Raises:
         ValueError: `x` has fewer than two dimensions.
@@ -181,8 +181,8 @@ def project_linear(
         bias: a vector [d_out]. None: no bias.
 
     Returns:
-        The projected tokens [*batch, n, d_out]. With `layer.weight` and `layer.bias` they are what
-        `layer(x)` gives.
+        The projected tokens, x W^T + b [*batch, n, d_out]. With `layer.weight` and `layer.bias`
+        they are what `layer(x)` gives.
 
     Raises:
         ValueError: `x` has fewer than two dimensions.
@@ -218,7 +218,7 @@ def project_columns(
         bias: a vector [d_out]. None: no bias.
 
     Returns:
-        The projected tokens, still as columns [*batch, d_out, n].
+        The projected tokens, W x + b 1^T, still as columns [*batch, d_out, n].
 
     Raises:
         ValueError: `x` has fewer than two dimensions.

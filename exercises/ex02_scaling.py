@@ -92,7 +92,7 @@ def scaled_scores(
         key: what each position offers [*batch, k, d_k].
 
     Returns:
-        The scaled scores [*batch, q, k].
+        The scores Q K^T over the square root of d_k [*batch, q, k].
 
     Raises:
         ValueError: `query` or `key` has fewer than two dimensions.
@@ -129,7 +129,7 @@ def score_spread(
         The standard deviation of the dot products, a floating tensor without dimensions []; to
         divide by `pairs` or by `pairs` - 1 on the way are both fine. Every number is drawn with
         `generator`, on its device: in the same state it gives the same answer, in another state
-        another one. No other generator is seeded or drawn from.
+        another one. With `generator`, no other one is seeded or drawn from.
 
     Source: document 001, "The Matrix Math": the reason that it does not give.
 

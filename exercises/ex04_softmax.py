@@ -62,7 +62,7 @@ def softmax(scores: Float[Tensor, "*shape"], dim: int = -1) -> Float[Tensor, "*s
     gives nothing but zeros.
 
     Args:
-        scores: any shape, also an empty one. May hold minus infinity, never plus infinity or NaN.
+        scores: any shape; minus infinity may be in it, plus infinity and NaN never are.
         dim: the dimension that the weights are shared out over, counted from either end.
 
     Returns:
@@ -99,7 +99,7 @@ def attention_weights(
         mask: True where the query may attend; broadcasts to [*batch, q, k]. None: everywhere.
 
     Returns:
-        The weights [*batch, q, k]. A query that may attend to nothing gets a row of zeros, and
+        The weights [*batch, q, k]: the softmax of the scaled scores, masked before it. A query that may attend to nothing gets a row of zeros, and
         finite gradients.
 
     Raises:

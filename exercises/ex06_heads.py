@@ -151,8 +151,9 @@ def multi_head(
             [*batch, q, k], which has no dimension for the heads. None: everywhere.
 
     Returns:
-        The heads' mixtures side by side [*batch, q, d_model]. A query that may attend to nothing
-        gets a row of zeros, and finite gradients.
+        The answers of the heads side by side [*batch, q, d_model]: head i is the attention of the
+        i-th block of features. A query that may attend to nothing gets a row of zeros, and finite
+        gradients.
 
     Raises:
         ValueError: `query`, `key` or `value` has fewer than two dimensions.
@@ -226,8 +227,8 @@ class MultiHeadAttention(nn.Module):
                 [*batch, q, k]. None: everywhere.
 
         Returns:
-            One new row per token of `x` [*batch, q, d_model]. A query that may attend to nothing
-            gets the bias of `w_o`, and finite gradients.
+            One new row per token of `x` [*batch, q, d_model]: w_o of the joined heads. A query that
+            may attend to nothing gets the bias of `w_o`, and finite gradients.
 
         Raises:
             ValueError: `x` or `memory` has fewer than two dimensions.

@@ -95,14 +95,15 @@ def positional_encoding(
     Features come in pairs of one frequency, a sine and the cosine of the same angle.
 
     Args:
-        n: how many positions, counted from 0; with 0 there are no rows.
+        n: how many positions, from 0.
         d_model: how many features, also an odd number.
         device: where the answer is made, a torch.device or its name. None: the default device.
 
     Returns:
         The encoding [n, d_model], in torch.get_default_dtype(), on `device`. With i = 0, 1, 2, ...
         feature 2i of position p is sin(p / 10000^(2i / d_model)) and feature 2i + 1 is the cosine
-        of the same angle. An odd d_model ends on a sine, whose cosine is left out.
+        of the same angle; positions are counted from 0. An odd d_model ends on a sine, whose
+        cosine is left out. With 0 positions there are no rows.
 
     Source: document 001, "The Main Ideas Behind Transformers and Attention"; the formula is
         from the 2017 paper, "Attention is all you need", section 3.5.
@@ -123,11 +124,11 @@ def encode_words(words: list[str], vocabulary: dict[str, int]) -> Int[Tensor, " 
     A word may come more than once. A word that the vocabulary lacks is an error, not an id.
 
     Args:
-        words: the words; there may be 0 of them.
+        words: the words, 0 or more.
         vocabulary: the id of each known word.
 
     Returns:
-        The ids [n], torch.long, on the CPU, in the order of the words.
+        The ids [n], torch.long, on the CPU, in the order of the words. With 0 words they are empty.
 
     Raises:
         KeyError: a word is not in the vocabulary; the error names it.
@@ -249,11 +250,11 @@ def train(
     your own, say gradient descent with a momentum of 0.9.
 
     Args:
-        model: what is trained, in place: all of its weights, which keep their dtype.
+        model: what is trained. It is changed in place, all of its weights, which keep their dtype.
         ids: the words as ids [batch, n], torch.long.
         targets: the id of the word that follows each sequence [batch], torch.long.
-        steps: how many times the weights are changed; with 0 nothing changes.
-        lr: the learning rate: the larger it is, the further the first step moves the weights.
+        steps: how many times the weights are changed. With 0 nothing changes.
+        lr: the learning rate. The larger it is, the further the first step moves the weights.
         lengths: how many ids of each sequence are real [batch], for the model. None: all of them.
 
     Returns:

@@ -16,11 +16,12 @@ def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor
     True throughout.
 
     Args:
-        n: the number of positions; 0 gives an empty mask.
+        n: the number of positions, from 0.
         device: where the mask is made, a torch.device or its name. None: the default device.
 
     Returns:
-        The mask [n, n], boolean: entry (i, j) is True where j <= i. It is on `device`.
+        The mask [n, n], boolean: entry (i, j) is True where j <= i. It is on `device`. With 0
+        positions it is empty.
 
     Source: document 000, "Masked Self-Attention"; document 002, "Key and Query Vectors".
 
@@ -42,10 +43,11 @@ def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
     Args:
         lengths: how many real tokens each sequence has [batch], from 0 to n.
-        n: the number of positions, padding included; 0 gives an empty mask.
+        n: the number of positions, padding included, from 0.
 
     Returns:
-        The mask [batch, n], boolean: entry (b, j) is True where j < lengths[b].
+        The mask [batch, n], boolean: entry (b, j) is True where j < lengths[b]. With 0 positions it
+        is empty.
 
     Raises:
         ValueError: `lengths` is not a vector.
@@ -73,10 +75,11 @@ def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
     Args:
         lengths: how many real tokens each sequence has [batch], from 0 to n.
-        n: the number of positions, padding included; 0 gives an empty mask.
+        n: the number of positions, padding included, from 0.
 
     Returns:
         The mask [batch, n, n], boolean: entry (b, i, j) is True where j <= i and j < lengths[b].
+        With 0 positions it is empty.
 
     Raises:
         ValueError: `lengths` is not a vector.
@@ -113,7 +116,8 @@ def apply_mask(
         mask: True where the query may attend; broadcasts to the shape of `scores`.
 
     Returns:
-        The masked scores [*batch, q, k], a new tensor. A row may be masked throughout.
+        The masked scores [*batch, q, k], a new tensor: minus infinity where the mask is False, the
+        score itself where it is True. A row may be masked throughout.
 
     Raises:
         ValueError: `mask` does not broadcast to the shape of `scores`.

@@ -25,7 +25,7 @@ def linear_combination(
         tokens: the tokens as rows [n, d].
 
     Returns:
-        The combination [d]. With 0 tokens it is zeros.
+        The sum of the tokens, each times its weight [d]. With 0 tokens it is zeros.
 
     Raises:
         ValueError: `weights` is not a vector.
@@ -110,7 +110,7 @@ def attention(
         mask: True where the query may attend; broadcasts to [*batch, q, k]. None: everywhere.
 
     Returns:
-        One mixture of values per query [*batch, q, d_v]. A query that may attend to nothing gets a
+        One mixture of values per query, softmax(Q K^T / sqrt(d_k)) V [*batch, q, d_v]. A query that may attend to nothing gets a
         row of zeros, and finite gradients.
 
     Raises:
@@ -155,7 +155,8 @@ def self_attention(
         causal: whether each token sees only itself and the tokens before it.
 
     Returns:
-        One new row per token [*batch, n, d_v]. With `causal`, a later token has no part in it.
+        One new row per token [*batch, n, d_v]: the attention of the queries x w_q over the keys
+        x w_k and the values x w_v. With `causal`, a later token has no part in it.
 
     Raises:
         ValueError: `x` has fewer than two dimensions.
@@ -207,8 +208,9 @@ def cross_attention(
             exactly [*batch, k]. None: all of them.
 
     Returns:
-        One new row per token of `x` [*batch, q, d_v]. Where no memory token may be looked at, it
-        is zeros, with finite gradients.
+        One new row per token of `x` [*batch, q, d_v]: the attention of the queries x w_q over the
+        keys memory w_k and the values memory w_v. Where no memory token may be looked at, it is
+        zeros, with finite gradients.
 
     Raises:
         ValueError: `x` or `memory` has fewer than two dimensions.
