@@ -63,8 +63,8 @@ def attention_weights(
         mask: True where the query may attend; broadcasts to [*batch, q, k]. None: everywhere.
 
     Returns:
-        The weights [*batch, q, k]: the softmax of the scaled scores, masked before it. A query that may attend to nothing gets a row of zeros, and
-        finite gradients.
+        The weights [*batch, q, k]: the softmax of the scaled scores, masked before it. A query that
+        may attend to nothing gets a row of zeros, and finite gradients.
 
     Raises:
         ValueError: `query` or `key` has fewer than two dimensions.

@@ -110,8 +110,8 @@ def attention(
         mask: True where the query may attend; broadcasts to [*batch, q, k]. None: everywhere.
 
     Returns:
-        One mixture of values per query, softmax(Q K^T / sqrt(d_k)) V [*batch, q, d_v]. A query that may attend to nothing gets a
-        row of zeros, and finite gradients.
+        One mixture of values per query, softmax(Q K^T / sqrt(d_k)) V [*batch, q, d_v]. A query that
+        may attend to nothing gets a row of zeros, and finite gradients.
 
     Raises:
         ValueError: `query`, `key` or `value` has fewer than two dimensions.
