@@ -13,6 +13,7 @@ def _root() -> Path:
 ROOT = _root()
 EXERCISES = ROOT / "exercises"
 SOLUTIONS = ROOT / "solutions"
+RULES = EXERCISES / "RULES.md"
 
 
 def short(path: Path) -> str:

@@ -93,18 +93,20 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run a chapter's checks function by function, in teaching order.
-
-    Suites put checks together that are alike, whichever function they are for.
-    """
-    place = {exercise.full: at for at, exercise in enumerate(catalogue().exercises())}
+    """Run a chapter's checks function by function, in teaching order, what matters most first."""
+    checks = [check for exercise in catalogue().exercises() for check in exercise.checks]
+    place = {(check.stem, check.name): at for at, check in enumerate(checks)}
     ordered: list[pytest.Item] = []
     for _, group in groupby(items, key=lambda item: (item.path, CHECK in item.stash)):
-        checks = list(group)
-        if CHECK in checks[0].stash:
-            checks.sort(key=lambda item: place.get(item.stash[CHECK].full_exercise, -1))
-        ordered += checks
+        listed = list(group)
+        if CHECK in listed[0].stash:
+            listed.sort(key=lambda item: place.get(_name(item.stash[CHECK]), -1))
+        ordered += listed
     items[:] = ordered
+
+
+def _name(check: Check) -> tuple[str, str]:
+    return check.stem, check.name
 
 
 @pytest.hookimpl(tryfirst=True)

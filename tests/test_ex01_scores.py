@@ -4,19 +4,17 @@ import torch
 import torch.nn.functional as F
 
 from grader.suite import (
-    OTHER_FLOATS,
+    Case,
     Draw,
     aside,
     check,
-    devices,
-    each,
-    laws,
+    checks_by_law,
     printed,
-    refuses,
+    reference,
+    refusal,
     same,
-    vary,
 )
-from grader.suite.laws import Case
+from grader.suite.queries_and_keys import query_key, query_key_refusals
 
 
 def _must_fit(fits, *tensors):
@@ -24,17 +22,20 @@ def _must_fit(fits, *tensors):
         raise ValueError(f"the shapes do not fit: {[tuple(t.shape) for t in tensors]}")
 
 
-def dot64(a, b):
+@reference
+def dot_product(a, b):
     """Products, added up one after the other."""
     _must_fit(a.dim() == 1 and a.shape == b.shape, a, b)
     return torch.einsum("d,d->", a, b)
 
 
-def naive64(tokens):
+@reference
+def naive_scores(tokens):
     """Every token of a sequence with every other."""
     return torch.einsum("...id,...jd->...ij", tokens, tokens)
 
 
+@reference
 def _plus(out, bias):
     if bias is None:
         return out
@@ -42,38 +43,33 @@ def _plus(out, bias):
     return out + bias
 
 
-def rows64(x, weight, bias=None):
+@reference
+def project_rows(x, weight, bias=None):
     """Entry o of a new token is the sum over i of x_i weight_io, plus bias_o."""
     _must_fit(weight.dim() == 2 and x.shape[-1] == weight.shape[0], x, weight)
     return _plus(torch.einsum("...ni,io->...no", x, weight), bias)
 
 
-def linear64(x, weight, bias=None):
+@reference
+def project_linear(x, weight, bias=None):
     """Entry o of a new token is the sum over i of x_i weight_oi, plus bias_o."""
     _must_fit(weight.dim() == 2 and x.shape[-1] == weight.shape[1], x, weight)
     return _plus(torch.einsum("...ni,oi->...no", x, weight), bias)
 
 
-def columns64(x, weight, bias=None):
+@reference
+def project_columns(x, weight, bias=None):
     """The same, with tokens that stand upright."""
     _must_fit(weight.dim() == 2 and x.shape[-2] == weight.shape[1], x, weight)
     return _plus(torch.einsum("...in,oi->...no", x, weight), bias).transpose(-1, -2)
 
 
-def scores64(query, key):
+@reference
+def dot_product_scores(query, key):
     """Every query with every key."""
     _must_fit(query.shape[:-2] == key.shape[:-2] and query.shape[-1] == key.shape[-1], query, key)
     return torch.einsum("...qd,...kd->...qk", query, key)
 
-
-REFERENCES = {
-    "dot_product": dot64,
-    "naive_scores": naive64,
-    "project_rows": rows64,
-    "project_linear": linear64,
-    "project_columns": columns64,
-    "dot_product_scores": scores64,
-}
 
 # Document 002: torch.manual_seed(42), then T, W_K, W_Q and W_V from torch.randn in this order.
 TOKENS = [
@@ -142,168 +138,124 @@ POEM = [[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]
 POEM_VALUE = [[0.623345, -0.518753], [0.614614, 0.132342]]
 
 
-def two_vectors(draw: Draw):
-    return draw(7), draw(7)
+def two_vectors(draw: Draw, *, d=7):
+    return draw(d), draw(d)
 
 
-def one_number_each(draw: Draw):
-    return draw(1, scale=2), draw(1, scale=2)
+def tokens(draw: Draw, *batch: int, n=5, d=3):
+    return (draw(*batch, n, d, scale=1.3),)
 
 
-def tokens(draw: Draw):
-    return (draw(5, 3, scale=1.3),)
+def rows(draw: Draw, *batch: int, n=5, d_in=7, d_out=3):
+    return draw(*batch, n, d_in), draw(d_in, d_out)
 
 
-def as_many_tokens_as_features(draw: Draw):
-    return (draw(5, 5),)
+def rows_bias(draw: Draw, *batch: int, n=5, d_in=7, d_out=3):
+    return *rows(draw, *batch, n=n, d_in=d_in, d_out=d_out), draw(d_out, scale=2)
 
 
-def rows(draw: Draw):
-    return draw(5, 7), draw(7, 3)
+def linear(draw: Draw, *batch: int, n=5, d_in=7, d_out=3):
+    return draw(*batch, n, d_in), draw(d_out, d_in)
 
 
-def rows_bias(draw: Draw):
-    return *rows(draw), draw(3, scale=2)
+def linear_bias(draw: Draw, *batch: int, n=5, d_in=7, d_out=3):
+    return *linear(draw, *batch, n=n, d_in=d_in, d_out=d_out), draw(d_out, scale=2)
 
 
-def linear(draw: Draw):
-    return draw(5, 7), draw(3, 7)
+def columns(draw: Draw, *batch: int, n=5, d_in=7, d_out=3):
+    return draw(*batch, d_in, n), draw(d_out, d_in)
 
 
-def linear_bias(draw: Draw):
-    return *linear(draw), draw(3, scale=2)
+def columns_bias(draw: Draw, *batch: int, n=5, d_in=7, d_out=3):
+    return *columns(draw, *batch, n=n, d_in=d_in, d_out=d_out), draw(d_out, scale=2)
 
 
-def columns(draw: Draw):
-    return draw(7, 5), draw(3, 7)
+IN_002, IN_001 = {"n": 3, "d_in": 5, "d_out": 4}, {"n": 3, "d_in": 2, "d_out": 2}
+NO_BIAS = "None: no bias"
+CASES = [
+    Case("dot_product", two_vectors, dot_product, documents=({"d": 5}, {"d": 4})),
+    Case("naive_scores", tokens, naive_scores, documents=({"n": 3, "d": 5},)),
+    Case("project_rows", rows, project_rows, documents=(IN_002,), cites=NO_BIAS),
+    Case("project_rows", rows_bias, project_rows, "bias"),
+    Case("project_linear", linear, project_linear, documents=(IN_001,), cites=NO_BIAS),
+    Case("project_linear", linear_bias, project_linear, "bias"),
+    Case("project_columns", columns, project_columns, documents=(IN_002,), cites=NO_BIAS),
+    Case("project_columns", columns_bias, project_columns, "bias"),
+    Case(
+        "dot_product_scores", query_key, dot_product_scores,
+        documents=({"q": 3, "k": 3, "d_k": 4},),
+    ),
+]  # fmt: skip
 
 
-def columns_bias(draw: Draw):
-    return *columns(draw), draw(3, scale=2)
+def projection_refusals(exercise, x, weight, wrong_weight, words):
+    """List what a projection refuses; `x`, `weight` and a weight that does not fit are shapes."""
 
+    def call(x_shape, weight_shape, *bias):
+        return lambda answer, draw: getattr(answer, exercise)(
+            draw(*x_shape), draw(*weight_shape), *(draw(*shape) for shape in bias)
+        )
 
-def square(draw: Draw):
-    # every product and every sum fits whichever way round, and only the values tell
-    return draw(5, 5), draw(5, 5), draw(5, scale=2)
-
-
-def cube(draw: Draw):
-    return draw(3, 3, 3), draw(3, 3), draw(3, scale=2)
-
-
-def query_key(draw: Draw):
-    return draw(5, 3, scale=1.3), draw(7, 3, scale=1.3)
-
-
-def square_query_key(draw: Draw):
-    return draw(5, 5), draw(5, 5)
-
-
-DOT = Case("dot_product", two_vectors, dot64)
-NAIVE_SCORES = Case("naive_scores", tokens, naive64)
-DOT_SCORES = Case("dot_product_scores", query_key, scores64)
-WITHOUT_BIAS = [
-    Case("project_rows", rows, rows64),
-    Case("project_linear", linear, linear64),
-    Case("project_columns", columns, columns64),
-]
-WITH_BIAS = [
-    Case("project_rows", rows_bias, rows64, "bias"),
-    Case("project_linear", linear_bias, linear64, "bias"),
-    Case("project_columns", columns_bias, columns64, "bias"),
-]
-PLAIN = [DOT, NAIVE_SCORES, *WITHOUT_BIAS, *WITH_BIAS, DOT_SCORES]
-
-
-@check(core=True)
-@each(PLAIN)
-def test_values(answer, draw, case):
-    """Catches a wrong product, a sum over the wrong dimension, a transpose too many or too few."""
-    laws.values(answer, draw, case)
-
-
-@check(core=True)
-@each(
-    [
-        Case("naive_scores", as_many_tokens_as_features, naive64),
-        Case("project_rows", square, rows64),
-        Case("project_linear", square, linear64),
-        Case("project_columns", square, columns64),
-        Case("dot_product_scores", square_query_key, scores64),
-    ]
-)
-def test_square(answer, draw, case):
-    """Catches a product or a bias the wrong way round that fits only because all sizes agree."""
-    laws.values(answer, draw, case)
-
-
-@check(core=True)
-@each(
-    [
-        Case("naive_scores", lambda draw: (draw(2, 5, 3, scale=1.3),), naive64, "one"),
-        Case("naive_scores", lambda draw: (draw(2, 3, 5, 7),), naive64, "two"),
-        Case("naive_scores", lambda draw: (draw(3, 3, 3),), naive64, "cube"),
-        Case(
-            "project_rows", lambda draw: (draw(2, 5, 7), draw(7, 3), draw(3, scale=2)), rows64,
-            "one",
+    return [
+        refusal(
+            exercise, "ValueError: `x` has fewer than two dimensions.",
+            ("`x` is [7], with 1 dimension", call((7,), weight)),
+            ("`x` is [7], with 1 dimension, and there is a bias", call((7,), weight, (3,))),
         ),
-        Case("project_rows", lambda draw: (draw(2, 3, 5, 7), draw(7, 3)), rows64, "two"),
-        Case("project_rows", cube, rows64, "cube"),
-        Case(
-            "project_linear", lambda draw: (draw(2, 5, 7), draw(3, 7), draw(3, scale=2)), linear64,
-            "one",
+        refusal(
+            exercise, f"ValueError: `weight` is not a matrix with d_in {words}.",
+            (f"`weight` is {list(wrong_weight)}: it takes tokens 11 wide, and they are 7 wide",
+             call(x, wrong_weight)),
+            (f"`weight` is {[2, *weight]}, a stack of matrices", call(x, (2, *weight))),
+            ("`weight` is [7], with 1 dimension", call(x, (7,))),
         ),
-        Case("project_linear", lambda draw: (draw(2, 3, 5, 7), draw(3, 7)), linear64, "two"),
-        Case("project_linear", cube, linear64, "cube"),
-        Case(
-            "project_columns", lambda draw: (draw(2, 7, 5), draw(3, 7), draw(3, scale=2)),
-            columns64, "one",
+        refusal(
+            exercise, "ValueError: `bias` is not a vector of d_out numbers.",
+            *((f"`bias` has length {length} and the new tokens are 3 wide",
+               call(x, weight, (length,))) for length in (1, 2, 5)),
+            ("`bias` is [5, 3], with 2 dimensions", call(x, weight, (5, 3))),
+            ("`bias` is [1, 3], with 2 dimensions", call(x, weight, (1, 3))),
+            ("`bias` is [], without a dimension, and the new tokens are 3 wide",
+             call(x, weight, ())),
         ),
-        Case("project_columns", lambda draw: (draw(2, 3, 7, 5), draw(3, 7)), columns64, "two"),
-        Case("project_columns", cube, columns64, "cube"),
-        Case("dot_product_scores", lambda draw: (draw(2, 5, 3), draw(2, 7, 3)), scores64, "one"),
-        Case(
-            "dot_product_scores", lambda draw: (draw(2, 3, 5, 7), draw(2, 3, 11, 7)), scores64,
-            "two",
-        ),
-        Case("dot_product_scores", lambda draw: (draw(3, 3, 3), draw(3, 3, 3)), scores64, "cube"),
-    ]
-)  # fmt: skip
-def test_batches(answer, draw, case):
-    """Catches code that leans on two dimensions, and sequences of a batch that meet."""
-    laws.values(answer, draw, case)
+    ]  # fmt: skip
 
 
-@check(core=True)
-@each(
-    [
-        Case("dot_product", one_number_each, dot64),
-        Case("naive_scores", lambda draw: (draw(1, 1, 3),), naive64),
-        Case("project_rows", lambda draw: (draw(1, 1, 3), draw(3, 1), draw(1)), rows64),
-        Case("project_linear", lambda draw: (draw(1, 1, 3), draw(1, 3), draw(1)), linear64),
-        Case("project_columns", lambda draw: (draw(1, 3, 1), draw(1, 3), draw(1)), columns64),
-        Case("dot_product_scores", lambda draw: (draw(1, 1, 3), draw(1, 1, 3)), scores64),
-    ]
-)
-def test_sizes_of_one(answer, draw, case):
-    """Catches `squeeze`, which takes away more dimensions than meant where a size is 1."""
-    laws.values(answer, draw, case)
+REFUSALS = [
+    refusal(
+        "dot_product", "ValueError: `a` or `b` is not a vector.",
+        ("`a` is [7] and `b` is [5, 7]", lambda a, d: a.dot_product(d(7), d(5, 7))),
+        ("`a` is [5, 7] and `b` is [7]", lambda a, d: a.dot_product(d(5, 7), d(7))),
+        ("`a` and `b` are [5, 7]", lambda a, d: a.dot_product(d(5, 7), d(5, 7))),
+    ),
+    refusal(
+        "dot_product", "ValueError: `a` and `b` differ in length.",
+        ("`a` has 7 entries and `b` has 5", lambda a, d: a.dot_product(d(7), d(5))),
+        ("`a` has 7 entries and `b` has 1", lambda a, d: a.dot_product(d(7), d(1))),
+        ("`a` has 1 entry and `b` has 7", lambda a, d: a.dot_product(d(1), d(7))),
+    ),
+    refusal(
+        "naive_scores", "ValueError: `tokens` has fewer than two dimensions.",
+        ("`tokens` is [7], with 1 dimension", lambda a, d: a.naive_scores(d(7))),
+    ),
+    *projection_refusals("project_rows", (5, 7), (7, 3), (11, 3), "rows"),
+    *projection_refusals("project_linear", (5, 7), (3, 7), (3, 11), "columns"),
+    *projection_refusals("project_columns", (7, 5), (3, 7), (3, 11), "columns"),
+    *query_key_refusals("dot_product_scores"),
+]  # fmt: skip
+EXPLAINS = {
+    "dot_product": ("It grows", "As a tensor"),
+    "naive_scores": ("So the scores are symmetric", "One matrix product"),
+    "project_rows": ("Every token goes", "The weight is one matrix"),
+    "project_linear": ("nn.Linear keeps", "Mind the square weight"),
+    "project_columns": ("The textbook's way", "The row of ones", "Mind n = d_out"),
+    "dot_product_scores": ("There may be", "Every sequence of a batch"),
+}
+globals().update(checks_by_law(CASES, refusals=REFUSALS))
 
 
-@check(core=True)
-@each(WITH_BIAS)
-def test_bias_by_its_name(answer, draw, case):
-    """Catches another parameter's name, and a bias that counts only where there is one."""
-    x, weight, bias = case.inputs(draw)
-    call = getattr(answer, case.exercise)
-    want, without = case.want((x, weight, bias)), case.want((x, weight))
-    same(call(x, weight, bias=bias), want, like=x)
-    same(call(x, weight, bias=torch.zeros_like(bias)), without, like=x)
-
-
-@check("dot_product", core=True)
+@check("dot_product")
 def test_dot_product_printed_in_002(answer, draw):
-    """The nine numbers that document 002's loop prints in "Naive Attention", to six digits."""
     for i in range(3):
         for j in range(3):
             got = answer.dot_product(draw.tensor(TOKENS[i]), draw.tensor(TOKENS[j]))
@@ -311,23 +263,21 @@ def test_dot_product_printed_in_002(answer, draw):
             same(got, draw.tensor(PRODUCTS[i][j]), label=label, within=printed(6))
 
 
-@check("naive_scores", core=True)
+@check("naive_scores")
 def test_naive_scores_printed_in_002(answer, draw):
-    """The naive scores S that document 002 prints, to its four digits."""
     same(answer.naive_scores(draw.tensor(TOKENS)), draw.tensor(NAIVE), within=printed(4))
 
 
-@check("project_rows", core=True)
+@check("project_rows")
 def test_project_rows_printed_in_002(answer, draw):
-    """The keys, queries and values that document 002 prints, to its four digits."""
     for name, weight, want in (("K", W_K, KEY), ("Q", W_Q, QUERY), ("V", W_V, VALUE)):
         got = answer.project_rows(draw.tensor(TOKENS), draw.tensor(weight))
         same(got, draw.tensor(want), label=name, within=printed(4))
 
 
-@check("project_linear", core=True)
+@check("project_linear")
 def test_project_linear_printed_in_001(answer, draw):
-    """The first column of V in document 001: 0.60, -0.35, 3.87 (it cuts the last to 3.86)."""
+    # the first column of V is printed: 0.60, -0.35, 3.87, of which the last is cut to 3.86
     got = answer.project_linear(draw.tensor(POEM), draw.tensor(POEM_VALUE))
     same(got, draw.tensor([[0.6038, 0.7434], [-0.3502, 0.5303], [3.8695, 2.4246]]), label="V",
          within=printed(4))  # fmt: skip
@@ -335,150 +285,33 @@ def test_project_linear_printed_in_001(answer, draw):
          within=printed(2))  # fmt: skip
 
 
-@check("project_columns", core=True)
+@check("project_columns")
 def test_project_columns_printed_in_002(answer, draw):
-    """Document 002's keys, queries and values once more, every token upright as in 004."""
+    # every token upright, as in document 004
     for name, weight, want in (("K", W_K, KEY), ("Q", W_Q, QUERY), ("V", W_V, VALUE)):
         upright, turned = (draw.tensor(rows).T.contiguous() for rows in (TOKENS, weight))
         got = answer.project_columns(upright, turned)
         same(got, draw.tensor(want).T, label=f"{name}^T", within=printed(4))
 
 
-@check("dot_product_scores", core=True)
+@check("dot_product_scores")
 def test_dot_product_scores_printed_in_002(answer, draw):
-    """The raw scores that document 002 prints in "Key and Query Vectors", to four digits."""
     got = answer.dot_product_scores(draw.tensor(QUERY_6), draw.tensor(KEY_6))
     same(got, draw.tensor(SCORES), within=printed(4))
 
 
-@check()
-@vary("dtype", OTHER_FLOATS)
-@each(PLAIN)
-def test_dtypes(answer, draw, case, dtype):
-    """Catches an output that is always float32, and constants that do not follow the dtype."""
-    laws.values(answer, draw.using(dtype), case)
-
-
-@check()
-@each([DOT, NAIVE_SCORES, *WITH_BIAS, DOT_SCORES])
-def test_strides(answer, draw, case):
-    """Catches `view` on memory that is not in order."""
-    laws.strides(answer, draw, case)
-
-
-@check()
-@each(PLAIN)
-def test_inputs_unchanged(answer, draw, case):
-    """Catches in-place arithmetic on the caller's tensors, and results kept for later calls."""
-    laws.inputs_unchanged(answer, draw, case)
-
-
-@check()
-@each(PLAIN)
-def test_gradients(answer, draw, case):
-    """Catches `.item()`, `.detach()` and new tensors that cut the graph; compared by value."""
-    laws.gradients(answer, draw, case)
-
-
-@check()
-@each(devices.by_exercise([*PLAIN]))
-def test_device_ready(answer, draw, case):
-    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
-    devices.device_ready(answer, draw, case)
-
-
-@check("project_linear")
+@check("project_linear", about="calls", cites="With `layer.weight` and `layer.bias`")
 def test_project_linear_equals_pytorchs(answer, draw):
-    """Holds the projection against torch.nn.Linear itself, with the layer's own weight and bias."""
     x, weight, bias = draw(2, 5, 7), draw(3, 7), draw(3, scale=2)
-    oracle = F.linear(x, weight, bias)
-    same(answer.project_linear(x, weight, bias), oracle)
+    same(answer.project_linear(x, weight, bias), F.linear(x, weight, bias))
     with aside():
         layer = torch.nn.Linear(7, 3, dtype=x.dtype, device=x.device)
     same(answer.project_linear(x, layer.weight, layer.bias), layer(x).detach())
 
 
-@check("dot_product_scores")
+@check("dot_product_scores", about="calls")
 def test_dot_product_scores_follow_their_keys(answer, draw):
-    """Catches scores that depend on where a key stands: shuffled keys, shuffled columns."""
     query, key = query_key(draw)
     order = draw.tensor([3, 0, 6, 1, 5, 2, 4], torch.int64)
-    want = scores64(query.double(), key.double())[:, order]
+    want = dot_product_scores(query.double(), key.double())[:, order]
     same(answer.dot_product_scores(query, key[order]), want, like=query)
-
-
-@check("dot_product")
-def test_dot_product_refuses_misfits(answer, draw):
-    """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
-    refuses(
-        lambda: answer.dot_product(draw(7), draw(5)), 7, 5,
-        why="`a` has 7 entries and `b` has 5",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.dot_product(draw(7), draw(1)), 7, 1,
-        why="`a` has 7 entries and `b` has 1",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.dot_product(draw(1), draw(7)), 7, 1,
-        why="`a` has 1 entry and `b` has 7",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.dot_product(draw(7), draw(5, 7)), why="`a` is [7] and `b` is [5, 7]"
-    )  # fmt: skip
-
-
-@check("project_rows")
-def test_project_rows_refuses_misfits(answer, draw):
-    """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
-    _refuses_misfits(answer.project_rows, draw(5, 7), draw(7, 3), draw(11, 3), draw)
-
-
-@check("project_linear")
-def test_project_linear_refuses_misfits(answer, draw):
-    """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
-    _refuses_misfits(answer.project_linear, draw(5, 7), draw(3, 7), draw(3, 11), draw)
-
-
-@check("project_columns")
-def test_project_columns_refuses_misfits(answer, draw):
-    """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
-    _refuses_misfits(answer.project_columns, draw(7, 5), draw(3, 7), draw(3, 11), draw)
-
-
-def _refuses_misfits(project, x, weight, other, draw):
-    wide = f"`weight` is {list(other.shape)}: it takes tokens 11 wide, and they are 7 wide"
-    refuses(lambda: project(x, other), 7, 11, why=wide)
-    for length in (1, 2, 5):
-        long = f"`bias` has length {length} and the new tokens are 3 wide"
-        refuses(lambda length=length: project(x, weight, draw(length)), length, 3, why=long)
-    stack = torch.stack([weight, weight])
-    refuses(lambda: project(x, stack), why=f"`weight` is {list(stack.shape)}, not one matrix")
-
-
-@check("dot_product_scores")
-def test_dot_product_scores_refuse_misfits(answer, draw):
-    """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
-    refuses(
-        lambda: answer.dot_product_scores(draw(5, 3), draw(7, 2)), 3, 2,
-        why="`query` is 3 wide and `key` is 2 wide",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.dot_product_scores(draw(5, 3), draw(7, 1)), 3, 1,
-        why="`query` is 3 wide and `key` is 1 wide",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.dot_product_scores(draw(2, 5, 3), draw(1, 7, 3)), 2, 1,
-        why="`query` has a batch of 2 and `key` a batch of 1",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.dot_product_scores(draw(2, 5, 3), draw(11, 7, 3)), 2, 11,
-        why="`query` has a batch of 2 and `key` a batch of 11",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.dot_product_scores(draw(5, 3), draw(2, 7, 3)),
-        why="`query` is [5, 3] and `key` is [2, 7, 3]: only one of them has a batch",
-    )
-    refuses(
-        lambda: answer.dot_product_scores(draw(2, 5, 3), draw(7, 3)),
-        why="`query` is [2, 5, 3] and `key` is [7, 3]: only one of them has a batch",
-    )

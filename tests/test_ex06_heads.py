@@ -1,6 +1,7 @@
 """Chapter 6: heads, by value, at the edges, and beside PyTorch's own module."""
 
 import contextlib
+import functools
 from dataclasses import dataclass
 
 import torch
@@ -9,38 +10,54 @@ from torch import nn
 
 from grader.suite import (
     OTHER_FLOATS,
+    Case,
     Draw,
     Finding,
+    Rule,
     aside,
     check,
-    devices,
-    each,
+    checks_by_law,
+    exact,
+    floating,
     holds,
-    laws,
-    refuses,
+    leaf,
+    reference,
+    refusal,
     same,
+    situation,
     unchanged,
     vary,
+    worked_out,
 )
 from grader.suite.arithmetic import attention64
-from grader.suite.laws import Case
+from grader.suite.devices import goes_backward, on_a_gpu
+from grader.suite.laws import SCATTERED, gradients_match, pulled
+from grader.suite.queries_and_keys import causal
+from grader.suite.your_own import attention_kernels, not_to_the_bit, your_own
+
+NOTHING = "A query that may attend to nothing"
+EVERYWHERE = "None: everywhere"
+READY_MADE = Rule("ready-made")
 
 # What is right
 
 
-def split64(x, n_heads):
+@reference
+def split_heads(x, n_heads):
     if x.ndim < 2 or n_heads < 1 or x.shape[-1] % n_heads:
         raise ValueError(f"{n_heads} heads do not divide {tuple(x.shape)}")
     return torch.stack(x.chunk(n_heads, -1), -3)
 
 
-def merge64(x):
+@reference
+def merge_heads(x):
     if x.ndim < 3:
         raise ValueError(f"{tuple(x.shape)} is not [*batch, n_heads, n, d_head]")
     return torch.cat(x.unbind(-3), -1)
 
 
-def multi_head64(query, key, value, n_heads, mask=None):
+@reference
+def multi_head(query, key, value, n_heads, mask=None):
     shapes = [tuple(x.shape) for x in (query, key, value)]
     batches = {x.shape[:-2] for x in (query, key, value)}
     if len(batches) > 1 or len({x.shape[-1] for x in (query, key, value)}) > 1:
@@ -49,11 +66,12 @@ def multi_head64(query, key, value, n_heads, mask=None):
         raise ValueError(f"{n_heads} heads do not divide {query.shape[-1]}")
     if mask is not None:
         mask = mask.expand(*query.shape[:-1], key.shape[-2])[..., None, :, :]
-    parts = (split64(x, n_heads) for x in (query, key, value))
-    return merge64(attention64(*parts, mask))
+    parts = (split_heads(x, n_heads) for x in (query, key, value))
+    return merge_heads(attention64(*parts, mask))
 
 
-def layer64(x, memory, mask, weights, n_heads):
+@reference
+def layer_output(x, memory, mask, weights, n_heads):
     """Project, attend head by head, project again; `weights` by their names in the module."""
 
     def project(name, tokens):
@@ -62,10 +80,11 @@ def layer64(x, memory, mask, weights, n_heads):
 
     seen = x if memory is None else memory
     parts = project("w_q", x), project("w_k", seen), project("w_v", seen)
-    return project("w_o", multi_head64(*parts, n_heads, mask))
+    return project("w_o", multi_head(*parts, n_heads, mask))
 
 
-class Layer64(nn.Module):
+@reference
+class MultiHeadAttention(nn.Module):
     """The module on float64 arithmetic; stands in for a student's when blame is sought."""
 
     def __init__(self, d_model, n_heads, bias=True):
@@ -83,67 +102,42 @@ class Layer64(nn.Module):
             raise ValueError(f"{[tuple(t.shape) for t in given]} is not {self.d_model} wide")
         weights = {name: weight.double() for name, weight in self.named_parameters()}
         seen = None if memory is None else memory.double()
-        return layer64(x.double(), seen, mask, weights, self.n_heads).to(x.dtype)
+        return layer_output(x.double(), seen, mask, weights, self.n_heads).to(x.dtype)
 
 
 LAYERS = ("w_q", "w_k", "w_v", "w_o")
-REFERENCES = {
-    "split_heads": split64,
-    "merge_heads": merge64,
-    "multi_head": multi_head64,
-    "MultiHeadAttention": Layer64,
-}
+
+# The three functions
 
 
-# Inputs of the three functions. Square ones come first: whatever stands in the wrong place fits
-# there, and differs by value.
+def tokens(draw: Draw, *batch: int, n=5, n_heads=3, d_head=7):
+    return draw(*batch, n, n_heads * d_head), n_heads
 
 
-def tokens_square(draw: Draw):
-    return draw(3, 6), 3
+def pieces(draw: Draw, *batch: int, n=5, n_heads=3, d_head=7):
+    return (draw(*batch, n_heads, n, d_head),)
 
 
-def tokens(draw: Draw):
-    return draw(5, 21), 3
+def qkv(draw: Draw, *batch: int, q=5, k=7, n_heads=3, d_head=2):
+    query, key, value = (draw(*batch, n, n_heads * d_head, scale=1.3) for n in (q, k, k))
+    return query, key, value, n_heads
 
 
-def pieces_square(draw: Draw):
-    return (draw(3, 3, 2),)
+def qkv_masked(draw: Draw, *batch: int, q=5, k=7, n_heads=3, d_head=2):
+    given = qkv(draw, *batch, q=q, k=k, n_heads=n_heads, d_head=d_head)
+    return *given, draw.mask(*batch, q, k)
 
 
-def pieces(draw: Draw):
-    return (draw(3, 5, 7),)
-
-
-def projected_alike(draw: Draw, n: int = 5):
-    return *(draw(n, 6, scale=1.3) for _ in "qkv"), 3
-
-
-def projected(draw: Draw):
-    return draw(5, 21, scale=1.1), draw(7, 21, scale=1.1), draw(7, 21, scale=1.1), 3
+def many_heads(draw: Draw, *batch: int, q=5, k=7, n_heads=4, d_head=4):
+    return qkv_masked(draw, *batch, q=q, k=k, n_heads=n_heads, d_head=d_head)
 
 
 def asymmetric(draw: Draw):
     return draw.tensor([[1, 0, 0], [1, 1, 0], [0, 1, 1]], torch.bool)
 
 
-def projected_masked(draw: Draw):
-    return *projected_alike(draw, 3), asymmetric(draw)
-
-
-def projected_blind(draw: Draw):
-    mask = draw.mask(5, 7)
-    mask[3] = False
-    return *projected(draw), mask
-
-
-def projected_batch(draw: Draw, *batch: int, q: int = 5, k: int = 7):
-    query, key, value = (draw(*batch, n, 6, scale=1.3) for n in (q, k, k))
-    return query, key, value, 3
-
-
-def square_batch_masks(draw: Draw):
-    """Masks of every shape for 3 sequences, 3 heads, 3 queries and 3 keys."""
+def square_masks(draw: Draw):
+    """Make masks of every shape for 3 sequences, 3 heads, 3 queries and 3 keys."""
     table = asymmetric(draw)
     each_its_own = torch.stack([table, table.roll(1, -1), table.roll(1, -2)])
     return {
@@ -154,214 +148,213 @@ def square_batch_masks(draw: Draw):
     }
 
 
-def with_square_mask(shape: str):
-    return lambda draw: (*projected_batch(draw, 3, q=3, k=3), square_batch_masks(draw)[shape])
+def square_mask(shape: str):
+    return lambda draw: (*qkv(draw, 3, q=3, k=3), square_masks(draw)[shape])
 
 
-def with_mask(*shape: int):
-    return lambda draw: (*projected_batch(draw, 2), draw.mask(*shape))
+def mask_of(*shape: int):
+    return lambda draw: (*qkv(draw, 2), draw.mask(*shape))
 
 
-SPLIT = Case("split_heads", tokens, split64)
-MERGE = Case("merge_heads", pieces, merge64)
-MULTI = Case("multi_head", projected, multi_head64)
-MASKED = Case("multi_head", projected_masked, multi_head64, "masked")
-BLIND = Case("multi_head", projected_blind, multi_head64, "blind_query")
-PLAIN = [SPLIT, MERGE, MULTI, MASKED]
-VALUES = [
-    Case("split_heads", tokens_square, split64, "as_many_tokens_as_heads"),
-    SPLIT,
-    Case("merge_heads", pieces_square, merge64, "as_many_tokens_as_heads"),
-    MERGE,
-    Case("multi_head", projected_alike, multi_head64, "as_many_keys_as_queries"),
-    MULTI,
-    MASKED,
-]
-BATCHES = [
-    Case("split_heads", lambda draw: (draw(2, 5, 6), 3), split64, "batch"),
-    Case("split_heads", lambda draw: (draw(2, 3, 5, 6), 3), split64, "two_batches"),
-    Case("merge_heads", lambda draw: (draw(2, 3, 5, 7),), merge64, "batch"),
-    Case("merge_heads", lambda draw: (draw(2, 5, 3, 5, 2),), merge64, "two_batches"),
-    Case("multi_head", lambda draw: projected_batch(draw, 2), multi_head64, "batch"),
-    Case("multi_head", lambda draw: projected_batch(draw, 2, 5), multi_head64, "two_batches"),
-]
-MASKS = [
-    *(
-        Case("multi_head", with_square_mask(shape), multi_head64, f"{shape}-all_sizes_3")
-        for shape in ("batch_q_k", "batch_1_k", "q_k", "k")
+def query_masked(draw: Draw):
+    mask = draw.mask(5, 7)
+    mask[3] = False
+    return *qkv(draw, d_head=7), mask
+
+
+LARGE = {"d_head": 4}
+SPLIT = Case("split_heads", tokens, split_heads)
+MERGE = Case("merge_heads", pieces, merge_heads)
+MULTI = Case("multi_head", qkv, multi_head, large=LARGE)
+MASKED = Case("multi_head", qkv_masked, multi_head, "masked", large=LARGE)
+CASES = [SPLIT, MERGE, MULTI, MASKED]
+
+
+def multi_case(label, inputs, cites=EVERYWHERE):
+    return Case("multi_head", inputs, multi_head, label, cites=cites)
+
+
+SPECIAL = [
+    multi_case("four_heads", many_heads, "The answers of the heads"),
+    *(multi_case(f"{shape}-all_sizes_3", square_mask(shape))
+      for shape in ("batch_q_k", "batch_1_k", "q_k", "k")),
+    multi_case("batch_1_k", mask_of(2, 1, 7)),
+    multi_case("q_k", mask_of(5, 7)),
+    multi_case("k", mask_of(7)),
+    multi_case("two_batches", lambda draw: (*qkv(draw, 2, 3), draw.mask(3, 1, 7))),
+    multi_case("query_masked", query_masked, NOTHING),
+]  # fmt: skip
+
+
+def refused(name: str, **other):
+    """Call a function of queries, keys and values with some of them in other shapes."""
+
+    def call(answer, draw):
+        given = dict(zip(("query", "key", "value", "n_heads"), qkv(draw, 2), strict=True))
+        drawn = {name: draw(*v) if isinstance(v, tuple) else v for name, v in other.items()}
+        return getattr(answer, name)(**{**given, **drawn})
+
+    return call
+
+
+def masked_call(shape, *batch: int, q=5, k=7):
+    return lambda a, d: a.multi_head(*qkv(d, *batch, q=q, k=k), d.mask(*shape))
+
+
+DIVIDES = "ValueError: `n_heads` is below 1 or does not divide d_model."
+BROADCASTS = "ValueError: `mask` does not broadcast to [*batch, q, k]."
+REFUSALS = [
+    refusal(
+        "split_heads", "ValueError: `x` has fewer than two dimensions.",
+        ("`x` is [6], with 1 dimension", lambda a, d: a.split_heads(d(6), 3)),
     ),
-    *(
-        Case("multi_head", with_mask(*shape), multi_head64, label)
-        for shape, label in [
-            ((2, 5, 7), "batch_q_k"),
-            ((2, 1, 7), "batch_1_k"),
-            ((5, 7), "q_k"),
-            ((7,), "k"),
-        ]
+    refusal(
+        "split_heads", DIVIDES,
+        ("`n_heads` is 3 and `x` is 7 wide", lambda a, d: a.split_heads(d(5, 7), 3)),
+        ("`n_heads` is 4 and `x` is 6 wide", lambda a, d: a.split_heads(d(2, 5, 6), 4)),
+        ("`n_heads` is 12 and `x` is 6 wide", lambda a, d: a.split_heads(d(5, 6), 12)),
+        ("`n_heads` is 0 and `x` is 6 wide", lambda a, d: a.split_heads(d(5, 6), 0)),
+        ("`n_heads` is -3 and `x` is 6 wide", lambda a, d: a.split_heads(d(5, 6), -3)),
     ),
-    Case(
-        "multi_head",
-        lambda draw: (*projected_batch(draw, 2, 3), draw.mask(3, 1, 7)),
-        multi_head64,
-        "two_batches",
+    refusal(
+        "merge_heads", "ValueError: `x` has fewer than three dimensions.",
+        ("`x` is [5, 7], with 2 dimensions", lambda a, d: a.merge_heads(d(5, 7))),
+        ("`x` is [7], with 1 dimension", lambda a, d: a.merge_heads(d(7))),
     ),
-]
-MULTI_BATCHES = [
-    *(case for case in BATCHES if case.exercise == "multi_head"),
-    Case("multi_head", with_mask(2, 5, 7), multi_head64, "batch_masked"),
-    Case(
-        "multi_head",
-        lambda draw: (*projected_batch(draw, 2, 3), draw.mask(5, 7)),
-        multi_head64,
-        "two_batches_masked",
+    refusal(
+        "multi_head", "ValueError: `query`, `key` or `value` has fewer than two dimensions.",
+        ("`query` is [6], with 1 dimension",
+         lambda a, d: a.multi_head(d(6), d(7, 6), d(7, 6), 3)),
+        ("`key` and `value` are [6], with 1 dimension",
+         lambda a, d: a.multi_head(d(5, 6), d(6), d(6), 3)),
     ),
-]
-EDGES = [
-    Case("split_heads", lambda draw: (draw(5, 3), 3), split64, "one_feature_each"),
-    Case("split_heads", lambda draw: (draw(5, 3), 1), split64, "one_head"),
-    Case("merge_heads", lambda draw: (draw(3, 5, 1),), merge64, "one_feature_each"),
-    Case("merge_heads", lambda draw: (draw(1, 5, 3),), merge64, "one_head"),
-    Case(
-        "multi_head",
-        lambda draw: (draw(5, 3), draw(7, 3), draw(7, 3), 3),
-        multi_head64,
-        "one_feature_each",
+    refusal(
+        "multi_head", "ValueError: `query`, `key` and `value` differ in width.",
+        ("`query` is 6 wide and `key` is 9 wide", refused("multi_head", key=(2, 7, 9))),
+        ("`query` is 6 wide and `value` is 9 wide", refused("multi_head", value=(2, 7, 9))),
+        ("`query` is 9 wide and `key` is 6 wide", refused("multi_head", query=(2, 5, 9))),
     ),
-    Case(
-        "multi_head", lambda draw: (draw(5, 3), draw(7, 3), draw(7, 3), 1), multi_head64, "one_head"
+    refusal(
+        "multi_head", "ValueError: `key` and `value` differ in number.",
+        ("there are 7 keys and 11 values", refused("multi_head", value=(2, 11, 6))),
+        ("there are 7 keys and 1 value", refused("multi_head", value=(2, 1, 6))),
     ),
-    BLIND,
-]
+    refusal(
+        "multi_head", "ValueError: `query`, `key` and `value` differ in their batch.",
+        ("`query` has a batch of 2, `key` and `value` a batch of 1",
+         refused("multi_head", key=(1, 7, 6), value=(1, 7, 6))),
+        ("`query` and `key` have a batch of 2, `value` a batch of 1",
+         refused("multi_head", value=(1, 7, 6))),
+        ("`query` is [5, 6], without a batch, and `key` is [2, 7, 6]",
+         refused("multi_head", query=(5, 6))),
+    ),
+    refusal(
+        "multi_head", DIVIDES,
+        ("`n_heads` is 4 and d_model is 6", refused("multi_head", n_heads=4)),
+        ("`n_heads` is 0 and d_model is 6", refused("multi_head", n_heads=0)),
+        ("`n_heads` is -3 and d_model is 6", refused("multi_head", n_heads=-3)),
+    ),
+    refusal(
+        "multi_head", BROADCASTS,
+        ("`mask` is [5, 3] and the scores of a head are [5, 7]", masked_call((5, 3), 2)),
+        ("`mask` is [3, 5, 7], one table for each head: it has no dimension for the heads",
+         masked_call((3, 5, 7))),
+        ("`mask` is [2, 3, 5, 7], with a dimension for the heads", masked_call((2, 3, 5, 7), 2)),
+        ("`mask` is [2, 5, 7], a batch of 2, and `query` is [5, 6], without a batch",
+         masked_call((2, 5, 7))),
+        ("`mask` is [2, 5, 7] and `query` has a batch of 1", masked_call((2, 5, 7), 1)),
+        ("`mask` is [5, 7] and there is 1 query", masked_call((5, 7), 1, q=1)),
+        ("`mask` is [5, 7] and there is 1 key", masked_call((5, 7), 1, k=1)),
+    ),
+    refusal(
+        "MultiHeadAttention", DIVIDES,
+        ("`n_heads` is 3 and `d_model` is 7", lambda a, _: a.MultiHeadAttention(7, 3)),
+        ("`n_heads` is 4 and `d_model` is 6", lambda a, _: a.MultiHeadAttention(6, 4)),
+        ("`n_heads` is 12 and `d_model` is 6", lambda a, _: a.MultiHeadAttention(6, 12)),
+        ("`n_heads` is 0 and `d_model` is 6", lambda a, _: a.MultiHeadAttention(6, 0)),
+        ("`n_heads` is -2 and `d_model` is 6", lambda a, _: a.MultiHeadAttention(6, -2)),
+    ),
+    refusal(
+        "MultiHeadAttention", "ValueError: `x` or `memory` has fewer than two dimensions.",
+        ("`x` is [6], with 1 dimension", lambda a, d: made(a, d)(d(6))),
+        ("`memory` is [6], with 1 dimension", lambda a, d: made(a, d)(d(5, 6), memory=d(6))),
+    ),
+    refusal(
+        "MultiHeadAttention", "ValueError: `x` or `memory` is not d_model wide.",
+        ("`x` is 9 wide and d_model is 6", lambda a, d: made(a, d)(d(2, 5, 9))),
+        ("`memory` is 9 wide and d_model is 6",
+         lambda a, d: made(a, d)(d(2, 5, 6), memory=d(2, 7, 9))),
+    ),
+    refusal(
+        "MultiHeadAttention", "ValueError: `x` and `memory` differ in their batch.",
+        ("`x` has a batch of 2 and `memory` a batch of 1",
+         lambda a, d: made(a, d)(d(2, 5, 6), memory=d(1, 7, 6))),
+        ("`x` is [5, 6] and `memory` is [2, 7, 6]",
+         lambda a, d: made(a, d)(d(5, 6), memory=d(2, 7, 6))),
+        ("`x` is [2, 5, 6] and `memory` is [7, 6]",
+         lambda a, d: made(a, d)(d(2, 5, 6), memory=d(7, 6))),
+    ),
+    refusal(
+        "MultiHeadAttention", BROADCASTS,
+        ("`mask` is [5, 3] and the scores of a head are [5, 7]",
+         lambda a, d: made(a, d)(d(2, 5, 6), memory=d(2, 7, 6), mask=d.mask(5, 3))),
+        ("`mask` is [3, 5, 7], one table for each head: it has no dimension for the heads",
+         lambda a, d: made(a, d)(d(5, 6), memory=d(7, 6), mask=d.mask(3, 5, 7))),
+        ("`mask` is [5, 7] and `x` is 1 token",
+         lambda a, d: made(a, d)(d(2, 1, 6), memory=d(2, 7, 6), mask=d.mask(5, 7))),
+        ("`mask` is [5, 7] and `memory` is 1 token",
+         lambda a, d: made(a, d)(d(2, 5, 6), memory=d(2, 1, 6), mask=d.mask(5, 7))),
+        ("`mask` is [2, 5, 7] and `x` has a batch of 1",
+         lambda a, d: made(a, d)(d(1, 5, 6), memory=d(1, 7, 6), mask=d.mask(2, 5, 7))),
+    ),
+]  # fmt: skip
+EXPLAINS = {
+    "split_heads": ("The heads come before",),
+    "merge_heads": (),
+    "multi_head": ("The inputs are projected",),
+    "MultiHeadAttention": (),
+}
+globals().update(checks_by_law(CASES, SPECIAL, REFUSALS))
 
 
-@check(core=True)
-@each(VALUES)
-def test_values(answer, draw, case):
-    """Catches features that reach the wrong head, a forgotten transpose, a wrong scale or mask."""
-    laws.values(answer, draw, case)
-
-
-@check(core=True)
-@each(MASKS)
-def test_masks(answer, draw, case):
-    """Catches a mask whose batch lands on the heads: it serves every head, in every shape."""
-    laws.values(answer, draw, case)
-
-
-@check(core=True)
-@each(BATCHES)
-def test_batches(answer, draw, case):
-    """Catches dimensions counted from the front, and code that leans on one batch dimension."""
-    laws.values(answer, draw, case)
-
-
-@check("multi_head", core=True)
+@check("multi_head", cites=READY_MADE)
 def test_multi_head_is_your_own(answer, draw):
-    """Refuses a ready-made attention inside the heads, under any name and for any shape."""
-    laws.your_own(answer, draw, "attention", [MULTI, MASKED, *MULTI_BATCHES])
-    exact = draw.using(torch.float64)
-    tokens = [exact(12, 24) for _ in "qkv"]
+    cases = [MULTI, MASKED, *(c.at(*b) for c in (MULTI, MASKED) for b in ((2,), (2, 3)))]
+    your_own(answer, draw, "attention", cases)
+    exactly = draw.using(torch.float64)
+    tokens = [exactly(12, 24) for _ in "qkv"]
     with torch.no_grad():
         got = answer.multi_head(*tokens, 3)
-    same(got, multi_head64(*tokens, 3), like=tokens[0])
-    kernels = laws.attention_kernels(*(split64(x, 3) for x in tokens))
-    laws.not_to_the_bit(got, [merge64(one) for one in kernels], "multi_head", "attention")
+    same(got, multi_head(*tokens, 3), like=tokens[0])
+    pieces = [x.unflatten(-1, (3, 8)).transpose(-3, -2) for x in tokens]
+    kernels = [one.transpose(-3, -2).flatten(-2) for one in attention_kernels(*pieces)]
+    not_to_the_bit(got, kernels, "multi_head", "attention")
 
 
-@check(core=True)
-@each(EDGES)
-def test_edges(answer, draw, case):
-    """Catches one head, one feature a head, and NaN for a query that may look at nothing."""
-    laws.values(answer, draw, case)
-
-
-@check()
-@vary("dtype", OTHER_FLOATS)
-@each(PLAIN)
-def test_dtypes(answer, draw, case, dtype):
-    """Catches an output that is always float32, and constants that do not follow the dtype."""
-    laws.values(answer, draw.using(dtype), case)
-
-
-@check()
-@each(PLAIN)
-def test_strides(answer, draw, case):
-    """Catches `view` on memory that is not in order."""
-    laws.strides(answer, draw, case)
-
-
-@check()
-@each([SPLIT, MERGE, MASKED])
-def test_inputs_unchanged(answer, draw, case):
-    """Catches in-place work on the caller's tensors, and results kept for later calls."""
-    laws.inputs_unchanged(answer, draw, case)
-
-
-@check()
-@each([*PLAIN, BLIND])
-def test_gradients(answer, draw, case):
-    """Catches a cut graph and NaN that flows back through a blind row; compared by value."""
-    laws.gradients(answer, draw, case)
-
-
-@check()
-@each(devices.by_exercise([SPLIT, MERGE, MULTI, MASKED]))
-def test_device_ready(answer, draw, case):
-    """Catches what works on the CPU alone: a tensor made without `device=`, or moved away."""
-    devices.device_ready(answer, draw, case)
-
-
-@check("split_heads")
+@check("split_heads", about="calls", cites="With d_model 6 and 2 heads")
 def test_split_heads_owns_consecutive_features(answer, draw):
-    """Catches interleaved features: head 1 of three owns features 2 and 3 of 6, and no others."""
     x = draw(5, 6)
     before = answer.split_heads(x, 3)
     changed = x.clone()
     changed[:, 2:4] += 1
     after = answer.split_heads(changed, 3)
-    same(before, split64(x, 3))
-    same(after, split64(changed, 3), label="the pieces after features 2 and 3 changed")
+    same(before, split_heads(x, 3))
+    same(after, split_heads(changed, 3), label="the pieces after features 2 and 3 changed")
 
 
-@check("split_heads")
-def test_split_heads_refuses_misfits(answer, draw):
-    """Catches features that are dropped in silence, and errors that do not name the sizes."""
-    refuses(
-        lambda: answer.split_heads(draw(5, 7), 3), 7, 3,
-        why="`n_heads` is 3 and `x` is 7 wide",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.split_heads(draw(2, 5, 6), 4), 6, 4,
-        why="`n_heads` is 4 and `x` is 6 wide",
-    )  # fmt: skip
-    refuses(lambda: answer.split_heads(draw(5, 6), 0), 0, why="`n_heads` is 0")
-    refuses(lambda: answer.split_heads(draw(6), 3), why="`x` is [6], it has no tokens")
-
-
-@check("merge_heads")
+@check("merge_heads", cites="Merging what was split")
 def test_merge_heads_undoes_the_split(answer, draw):
-    """Catches `view` and wrong orders on what a split really gives: memory that is not in order."""
     for batch in ((), (2,)):
         x = draw(*batch, 5, 6)
         pieces = x.unflatten(-1, (3, 2)).transpose(-3, -2)
         same(answer.merge_heads(pieces), x, label="the tokens, split and merged again")
 
 
-@check("merge_heads")
-def test_merge_heads_refuses_misfits(answer, draw):
-    """Catches a merge of something that was never split, and errors that do not name the sizes."""
-    refuses(
-        lambda: answer.merge_heads(draw(5, 7)),
-        why="`x` is [5, 7], it has no dimension for the heads",
-    )  # fmt: skip
-
-
-@check("multi_head", core=True)
+@check("multi_head", cites="The heads never see each other")
 def test_multi_head_heads_do_not_see_each_other(answer, draw):
-    """Catches heads that share weights or features: a change in one head moves its block only."""
-    query, key, value, n_heads = projected_batch(draw, 2)
+    query, key, value, n_heads = qkv(draw, 2)
     before = answer.multi_head(query, key, value, n_heads)
-    same(before, multi_head64(*map(laws.exact, (query, key, value)), n_heads), like=query)
+    same(before, multi_head(*map(exact, (query, key, value)), n_heads), like=query)
     changed = key.clone()
     changed[..., 2:4] += draw(2, 7, 2)
     after = answer.multi_head(query, changed, value, n_heads)
@@ -370,14 +363,13 @@ def test_multi_head_heads_do_not_see_each_other(answer, draw):
         after[..., others], before[..., others],
         label="features 0, 1, 4 and 5 of the output, after features 2 and 3 of the keys changed",
     )  # fmt: skip
-    want = multi_head64(*map(laws.exact, (query, changed, value)), n_heads)
+    want = multi_head(*map(exact, (query, changed, value)), n_heads)
     same(after, want, like=query, label="the output after features 2 and 3 of the keys changed")
 
 
-@check("multi_head")
+@check("multi_head", about="calls")
 def test_multi_head_equals_pytorchs(answer, draw):
-    """Holds every head against PyTorch's own attention."""
-    query, key, value, n_heads = projected_batch(draw, 2)
+    query, key, value, n_heads = qkv(draw, 2)
     mask = draw.mask(2, 5, 7)
     heads = (x.unflatten(-1, (n_heads, 2)).transpose(-3, -2) for x in (query, key, value))
     oracle = F.scaled_dot_product_attention(*heads, attn_mask=mask[:, None])
@@ -385,81 +377,25 @@ def test_multi_head_equals_pytorchs(answer, draw):
     same(got, oracle.transpose(-3, -2).flatten(-2))
 
 
-@check("multi_head")
+@check("multi_head", about="calls")
 def test_multi_head_follows_no_order(answer, draw):
-    """Catches an output that depends on where a key stands: keys and values shuffled alike."""
-    query, key, value, n_heads = projected(draw)
+    query, key, value, n_heads = qkv(draw)
     order = draw.tensor([3, 0, 6, 1, 5, 2, 4], torch.int64)
-    want = multi_head64(query.double(), key.double(), value.double(), n_heads)
+    want = multi_head(*map(exact, (query, key, value)), n_heads)
     same(answer.multi_head(query, key[order], value[order], n_heads), want, like=query)
 
 
-@check("multi_head")
+@check("multi_head", about="calls", cites=EVERYWHERE)
 def test_multi_head_does_not_see_the_future(answer, draw):
-    """Catches a mask that leaks into a head: what is closed must not move the output."""
-    query, key, value, n_heads = projected_batch(draw, 2, q=5, k=5)
-    mask = torch.ones(5, 5, dtype=torch.bool, device=draw.device).tril()
+    query, key, value, n_heads = qkv(draw, 2, q=5, k=5)
+    mask = causal(draw, 5)
     before = answer.multi_head(query, key, value, n_heads, mask)
-    want = multi_head64(*map(laws.exact, (query, key, value)), n_heads, mask)
+    want = multi_head(*map(exact, (query, key, value)), n_heads, mask)
     same(before, want, like=query)
     changed = value.clone()
     changed[:, 3:] += 3
     after = answer.multi_head(query, key, changed, n_heads, mask)
     same(after[:, :3], before[:, :3], label="rows 0 to 2 after values 3 and 4 changed")
-
-
-@check("multi_head")
-def test_multi_head_refuses_misfits(answer, draw):
-    """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
-    query, key, value, n_heads = projected_batch(draw, 2)
-    refuses(
-        lambda: answer.multi_head(query, key, value, 4), 6, 4,
-        why="`n_heads` is 4 and d_model is 6",
-    )  # fmt: skip
-    refuses(lambda: answer.multi_head(query, key, value, 0), 0, why="`n_heads` is 0")
-    refuses(
-        lambda: answer.multi_head(query, draw(2, 7, 9), value, n_heads),
-        why="`query` is 6 wide and `key` is 9 wide",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.multi_head(query, key[:1], value[:1], n_heads), 2, 1,
-        why="`query` has a batch of 2, `key` and `value` a batch of 1",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.multi_head(query, key, draw(2, 11, 6), n_heads), 7, 11,
-        why="there are 7 keys and 11 values",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.multi_head(query, key, value, n_heads, draw.mask(5, 3)), 7, 3,
-        why="`mask` is [5, 3] and the scores of a head are [5, 7]",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.multi_head(query[0], key[0], value[0], 3, draw.mask(3, 5, 7)), 3,
-        why="`mask` is [3, 5, 7], one table for each head: it has no dimension for the heads",
-    )  # fmt: skip
-
-
-@check("multi_head")
-def test_multi_head_refuses_a_mask_that_enlarges(answer, draw):
-    """Catches scores that the mask repeats in silence: only the mask broadcasts."""
-    query, key, value, n_heads = projected_batch(draw, 1)
-    table = draw.mask(5, 7)
-    refuses(
-        lambda: answer.multi_head(query[0], key[0], value[0], n_heads, table.expand(2, 5, 7)), 2,
-        why="`mask` is [2, 5, 7], a batch of 2, and `query` is [5, 6], without a batch",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.multi_head(query[:, :1], key, value, n_heads, table), 5, 1,
-        why="`mask` is [5, 7] and there is 1 query",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.multi_head(query, key[:, :1], value[:, :1], n_heads, table), 7, 1,
-        why="`mask` is [5, 7] and there is 1 key",
-    )  # fmt: skip
-    refuses(
-        lambda: answer.multi_head(query, key, value, n_heads, table.expand(2, 5, 7)), 2, 1,
-        why="`mask` is [2, 5, 7] and `query` has a batch of 1",
-    )  # fmt: skip
 
 
 # The module
@@ -473,7 +409,7 @@ class Use:
         label: as it stands in the check's name.
         x: the shape of the tokens.
         memory: the shape of the memory; None: self-attention.
-        mask: the shape of the mask, "table", "tables" or "blind"; None: no mask.
+        mask: the shape of the mask, "table", "tables" or "nothing"; None: no mask.
         bias: whether the four layers have one.
         n_heads: how many heads.
     """
@@ -508,8 +444,8 @@ class Use:
         if self.mask == "table":
             return asymmetric(draw)
         if self.mask == "tables":
-            return square_batch_masks(draw)["batch_q_k"]
-        if self.mask == "blind":
+            return square_masks(draw)["batch_q_k"]
+        if self.mask == "nothing":
             mask = draw.mask(self.x[-2], (self.memory or self.x)[-2])
             mask[1] = False
             return mask
@@ -575,6 +511,11 @@ def look_at(layer, name, said, d_model, bias):
     )  # fmt: skip
 
 
+def made(answer, draw: Draw):
+    """Make a module 6 wide with 3 heads, and put drawn weights into it."""
+    return make_layer(answer, draw, draw_weights(draw, 6, bias=True))
+
+
 def call(layer, x, memory=None, mask=None):
     given = {"memory": memory, "mask": mask}
     return layer(x, **{name: value for name, value in given.items() if value is not None})
@@ -600,44 +541,44 @@ def try_out(answer, draw: Draw, use: Use, change=lambda tokens: tokens):
         raise
 
 
-def try_again(answer, draw: Draw, use: Use):
-    """Call one module with two inputs of the same sizes."""
-    weights = draw_weights(draw, use.x[-1], use.bias)
-    layer = make_layer(answer, draw, weights, use.n_heads)
-    for said in (use.said, f"{use.said} for other tokens"):
-        inputs = use.draw_inputs(draw)
-        want = right(*inputs, weights, use.n_heads)
-        same(call(layer, *inputs), want, like=inputs[0], label=said)
-
-
 def right(x, memory, mask, weights, n_heads):
-    exact = {name: weight.double() for name, weight in weights.items()}
-    return layer64(laws.exact(x), laws.exact(memory), mask, exact, n_heads)
+    doubled = {name: weight.double() for name, weight in weights.items()}
+    return layer_output(exact(x), exact(memory), mask, doubled, n_heads)
 
 
-HEADS = Use("four_heads", (5, 16), n_heads=4)
 SELF = Use("self", (5, 6))
 CROSS = Use("memory", (5, 6), (7, 6))
 MASKED_CROSS = Use("memory_and_mask", (2, 5, 6), (2, 7, 6), (2, 1, 7))
+NOTHING_SEEN = Use("query_masked", (2, 5, 6), (2, 7, 6), "nothing")
 USES = [
     # first, because 2 and 8 divide its width: a number of heads written out is told by value
-    HEADS,
+    Use("four_heads", (5, 16), n_heads=4),
     SELF,
     Use("memory_as_long_as_x", (5, 6), (5, 6)),
     CROSS,
     Use("mask", (3, 6), None, "table"),
     Use("memory_and_mask", (3, 6), (3, 6), "table"),
 ]
-MORE_USES = [
+MASKS = [
     Use("all_sizes_3-mask_batch_q_k", (3, 3, 6), None, "tables"),
-    Use("mask_batch_1_k", (2, 5, 6), (2, 7, 6), (2, 1, 7)),
+    MASKED_CROSS,
     Use("mask_q_k", (2, 5, 6), None, (5, 5)),
     Use("mask_k", (2, 5, 6), (2, 7, 6), (7,)),
+]
+BATCHES = [
+    Use("batch", (2, 5, 6)),
+    Use("batch_of_one", (1, 5, 6), (1, 7, 6)),
     Use("two_batches", (2, 3, 5, 6), (2, 3, 7, 6)),
-    Use("blind_query", (5, 6), (7, 6), "blind"),
+    Use("three_batches", (3, 1, 2, 5, 6)),
+]
+ONES = [
+    Use("one_token", (1, 6)),
+    Use("one_memory_token", (5, 6), (1, 6)),
     Use("one_head", (5, 6), n_heads=1),
     Use("one_feature_each", (5, 3)),
+    Use("one_of_everything", (1, 1, 1), n_heads=1),
 ]
+ANSWER = "One new row per token of `x`"
 
 
 def plain_calls(draw: Draw):
@@ -663,9 +604,8 @@ def modes_for(turn: int, x, mask):
 
 # first, so that a ready-made attention is not told of something else; what goes wrong in its calls
 # is for the checks of values to say
-@check("MultiHeadAttention", core=True)
+@check("MultiHeadAttention", cites=READY_MADE)
 def test_module_is_your_own(answer, draw):
-    """Refuses a ready-made attention inside the module, under any name and in every use."""
     make = answer.MultiHeadAttention
     with answer.noticing("attention") as seen, stopping_at_nothing():
         layer = make(6, 3).to(draw.device, draw.dtype)
@@ -692,144 +632,221 @@ def stopping_at_nothing():
         pass
 
 
-@check("MultiHeadAttention", core=True)
+@check("MultiHeadAttention", cites=ANSWER)
 @vary("use", USES)
 def test_module_values(answer, draw, use):
-    """Catches a layer that is not used, a memory in the wrong role, heads folded wrongly."""
     try_out(answer, draw, use)
 
 
-@check("MultiHeadAttention", core=True)
-@vary("use", MORE_USES)
-def test_module_masks_and_batches(answer, draw, use):
-    """Catches a mask on the heads' dimension, a fixed number of dimensions, NaN in blind rows."""
-    try_out(answer, draw, use)
+@check("MultiHeadAttention", cites=ANSWER)
+def test_module_printed_in_no_document(answer, draw):
+    # by hand: projections that are the identity leave the heads' answers as they are
+    weights = {f"{name}.weight": torch.eye(2, device=draw.device) for name in LAYERS}
+    module = make_layer(answer, draw, weights, 1)
+    x, memory = draw.tensor([[0.0, 0.0]]), draw.tensor([[2.0, 4.0], [6.0, 0.0]])
+    same(call(module, x, memory), draw.tensor([[4.0, 2.0]]))
 
 
-@check("MultiHeadAttention", core=True)
-def test_module_called_again(answer, draw):
-    """Catches an output that is remembered from an earlier call."""
-    try_again(answer, draw, CROSS)
+@check("MultiHeadAttention", cites="None: everywhere")
+def test_module_masks(answer, draw):
+    for use in MASKS:
+        with situation(use.label):
+            try_out(answer, draw, use)
 
 
-@check("MultiHeadAttention", core=True)
+@check("MultiHeadAttention", cites=NOTHING)
+def test_module_query_masked(answer, draw):
+    try_out(answer, draw, NOTHING_SEEN)
+
+
+@check("MultiHeadAttention", about="shapes", cites=Rule("batch"))
+def test_module_batches(answer, draw):
+    for use in BATCHES:
+        with situation(use.label):
+            try_out(answer, draw, use)
+
+
+@check("MultiHeadAttention", about="shapes", cites=Rule("sizes"))
+def test_module_ones(answer, draw):
+    for use in ONES:
+        with situation(use.label):
+            try_out(answer, draw, use)
+
+
+@check("MultiHeadAttention", about="shapes", cites=Rule("sizes"))
+def test_module_drawn(answer, draw):
+    for _ in "ab":
+        n_heads, d_head = draw.one_of((2, 4, 5, 6)), draw.one_of((2, 3, 4))
+        q, k = draw.one_of((8, 9, 11, 13)), draw.one_of((6, 10, 12, 14))
+        use = Use("drawn", (q, n_heads * d_head), (k, n_heads * d_head), n_heads=n_heads)
+        with situation("sizes that were drawn"):
+            try_out(answer, draw, use)
+
+
+@check("MultiHeadAttention", cites="bias: whether")
 def test_module_without_bias(answer, draw):
-    """Catches a `bias` that does not reach all four layers."""
     try_out(answer, draw, Use("memory", (5, 6), (7, 6), bias=False))
 
 
-@check("MultiHeadAttention")
+@check("MultiHeadAttention", cites=ANSWER)
+def test_module_of_large_scores(answer, draw):
+    for dtype in (torch.float32, *OTHER_FLOATS):
+        eye = torch.eye(4, device=draw.device, dtype=dtype)
+        module = make_layer(answer, draw.using(dtype), {f"{n}.weight": eye for n in LAYERS}, 1)
+        # scores of 8192, 4096 and 0, over sqrt(4): the first key takes everything
+        x = draw.using(dtype).tensor([[64.0, 64.0, 0.0, 0.0]])
+        memory = draw.using(dtype).tensor(
+            [[64.0, 64.0, 1.0, 2.0], [0.0, 64.0, 3.0, 4.0], [0.0, 0.0, 5.0, 6.0]]
+        )
+        with situation(str(dtype)):
+            same(call(module, x, memory), memory[:1])
+
+
+@check(
+    "MultiHeadAttention",
+    cites=["The module has four layers", "w_q:", "w_k:", "w_v:", "w_o:"],
+)
 def test_module_has_four_layers(answer, draw):
-    """Catches weights beyond the four layers, weights that are shared, and frozen weights."""
-    layer = make_layer(answer, draw, draw_weights(draw, 6, bias=True))
-    found = sorted(name for name, _ in layer.named_parameters(remove_duplicate=False))
+    module = made(answer, draw)
+    found = sorted(name for name, _ in module.named_parameters(remove_duplicate=False))
     wanted = sorted(f"{name}.{part}" for name in LAYERS for part in ("weight", "bias"))
     more = [name for name in found if name not in wanted]
     holds(
         found == wanted, "MultiHeadAttention(6, 3)",
         f"it has parameters besides the four layers: {', '.join(more)}", more,
     )  # fmt: skip
-    count = len(list(layer.parameters()))
+    count = len(list(module.parameters()))
     holds(
         count == 8, "MultiHeadAttention(6, 3)",
         f"it has {count} parameters, expected 8: two layers are one and the same nn.Linear", count,
     )  # fmt: skip
-    frozen = [name for name, weight in layer.named_parameters() if not weight.requires_grad]
+    frozen = [name for name, weight in module.named_parameters() if not weight.requires_grad]
     holds(
         not frozen, "MultiHeadAttention(6, 3)",
         f"{', '.join(frozen)} cannot be trained: requires_grad is False", frozen,
     )  # fmt: skip
 
 
-@check("MultiHeadAttention")
-@vary("dtype", OTHER_FLOATS)
-def test_module_dtypes(answer, draw, dtype):
-    """Catches an output that is always float32 although the module was moved to another dtype."""
-    try_out(answer, draw.using(dtype), MASKED_CROSS)
-
-
-@check("MultiHeadAttention")
-def test_module_strides(answer, draw):
-    """Catches `view` on memory that is not in order."""
-    try_out(answer, draw, MASKED_CROSS, change=laws.scatter)
-
-
-@check("MultiHeadAttention")
-def test_module_leaves_all_as_it_was(answer, draw):
-    """Catches in-place work on tokens, mask or weights, and anything kept from call to call."""
-    weights = draw_weights(draw, 6, bias=True)
-    layer = make_layer(answer, draw, weights)
-    inputs = MASKED_CROSS.draw_inputs(draw)
-    x, *_ = before = [tensor.clone() for tensor in inputs]
-    want = right(*before, weights, 3)
-    for said in ("the output of the first call", "the output of a second call like the first"):
-        got = call(layer, *inputs)
-        for name, now, then in zip(("x", "memory", "mask"), inputs, before, strict=True):
-            unchanged(answer.became(now), then, name)
-        other = sorted({name for name, _ in layer.named_parameters()} ^ set(weights))
-        holds(not other, "the layer", f"the call gave or took away {', '.join(other)}", other)
-        for name, weight in layer.named_parameters():
-            unchanged(weight.detach(), weights[name], name)
-        same(got, want, like=x, label=said)
-    memory, mask = MASKED_CROSS.draw_inputs(draw)[1:]
-    want = right(x, memory, mask, weights, 3)
-    same(call(layer, x, memory, mask), want, like=x, label="the output with another memory")
-    shorter = x[:, :3]
-    want = right(shorter, None, None, weights, 3)
-    same(layer(shorter), want, like=x, label="the output of a third call, with fewer tokens")
-
-
-@check("MultiHeadAttention")
-@vary("use", [SELF, Use("blind_query", (2, 5, 6), (2, 7, 6), "blind")])
+@check("MultiHeadAttention", about="gradients", cites=[Rule("gradients"), NOTHING])
+@vary("use", [SELF, MASKED_CROSS, NOTHING_SEEN])
 def test_module_gradients(answer, draw, use):
-    """Catches weights and tokens that no gradient reaches, and NaN from a blind row; by value."""
     draw = draw.using(torch.float64)
     weights = draw_weights(draw, 6, use.bias)
     inputs = use.draw_inputs(draw)
-    layer = make_layer(answer, draw, weights)
-    x, memory, mask = (laws.leaf(value) for value in inputs)
-    twins = [laws.leaf(value) for value in inputs]
-    twin_weights = {name: laws.leaf(weight) for name, weight in weights.items()}
-    got = call(layer, x, memory, mask)
-    want = layer64(*twins, twin_weights, use.n_heads)
-    same(got, want.detach(), label=use.said)
-    named = [("x", x), ("memory", memory), *((name, layer.get_parameter(name)) for name in weights)]
-    laws.backward_matches(
-        got,
-        want,
-        [(name, value) for name, value in named if value is not None],
-        (*twins, *twin_weights.values()),
-        draw(*want.shape),
-    )
+    module = make_layer(answer, draw, weights)
+    given = [leaf(value) for value in inputs]
+    got = call(module, *given)
+
+    def compute():
+        twins, twin_weights = (
+            [leaf(value) for value in inputs],
+            dict(zip(weights, map(leaf, weights.values()), strict=True)),
+        )
+        want = layer_output(*twins, twin_weights, use.n_heads)
+        pull = draw(*want.shape)
+        leaves = [value for value in (*twins, *twin_weights.values()) if floating(value)]
+        return want.detach(), pulled(want, leaves, pull), pull
+
+    want, slopes, pull = worked_out("gradients", compute)
+    same(got, want, label=use.said)
+    named = [*zip(("x", "memory", "mask"), given, strict=True)]
+    named += [(name, module.get_parameter(name)) for name in weights]
+    leaves = [(name, value) for name, value in named if floating(value)]
+    gradients_match(got, leaves, slopes, pull)
 
 
-@check("MultiHeadAttention")
+@check("MultiHeadAttention", about="dtypes", cites=Rule("dtype"))
+@vary("dtype", OTHER_FLOATS)
+def test_module_dtypes(answer, draw, dtype):
+    for use in (MASKED_CROSS, NOTHING_SEEN):
+        with situation(use.label):
+            try_out(answer, draw.using(dtype), use)
+
+
+@check("MultiHeadAttention", about="devices", cites=Rule("device"))
 def test_module_is_device_ready(answer, draw):
-    """Catches what does not move with the module: a mask, a plain tensor it keeps."""
     for use in (SELF, MASKED_CROSS):
         weights = draw_weights(draw, 6, use.bias)
-        layer = make_layer(answer, draw, weights)
+        module = make_layer(answer, draw, weights)
         inputs = use.draw_inputs(draw)
         want = right(*inputs, weights, 3)
-
-        def run(on, layer=layer, inputs=inputs, want=want, said=use.said):
-            given = [laws.leaf(value) for value in inputs]
-            got = call(answer.moved(layer), *given)
-            same(got, want, like=inputs[0], label=said)
-            devices.goes_backward(
-                answer, got, [value for value in given if laws.floating(value)], on
-            )
-
-        devices.on_a_gpu(answer, draw, run)
+        with situation(use.label):
+            run = functools.partial(runs_on, answer, module, inputs, want, use.said)
+            on_a_gpu(answer, draw, run)
 
 
-@check("MultiHeadAttention")
+def runs_on(answer, module, inputs, want, said, on):
+    """Call the module where the checks run, and go back."""
+    given = [leaf(value) for value in inputs]
+    got = call(answer.moved(module), *given)
+    same(got, want, like=inputs[0], label=said)
+    goes_backward(answer, got, [value for value in given if floating(value)], on)
+
+
+@check("MultiHeadAttention", about="calls", cites=Rule("strides"))
+def test_module_strides(answer, draw):
+    for name, scatter in SCATTERED.items():
+        with situation(name):
+            try_out(answer, draw, MASKED_CROSS, change=scatter)
+
+
+@check("MultiHeadAttention", about="calls", cites=Rule("inputs"))
+def test_module_inputs_unchanged(answer, draw):
+    weights = draw_weights(draw, 6, bias=True)
+    module = make_layer(answer, draw, weights)
+    inputs = MASKED_CROSS.draw_inputs(draw)
+    before = [tensor.clone() for tensor in inputs]
+    want = right(*before, weights, 3)
+    for said in ("the output of the first call", "the output of a second call like the first"):
+        got = call(module, *inputs)
+        for name, now, then in zip(("x", "memory", "mask"), inputs, before, strict=True):
+            unchanged(answer.became(now), then, name)
+        other = sorted({name for name, _ in module.named_parameters()} ^ set(weights))
+        holds(not other, "the layer", f"the call gave or took away {', '.join(other)}", other)
+        for name, weight in module.named_parameters():
+            unchanged(weight.detach(), weights[name], name)
+        same(got, want, like=before[0], label=said)
+
+
+@check("MultiHeadAttention", about="calls", cites=Rule("calls"))
+def test_module_called_again(answer, draw):
+    weights = draw_weights(draw, 6, bias=True)
+    module = make_layer(answer, draw, weights)
+    x, memory, mask = MASKED_CROSS.draw_inputs(draw)
+    other_memory, other_mask = MASKED_CROSS.draw_inputs(draw)[1:]
+    for given, said in (
+        ((x, memory, mask), "the output of the first call"),
+        ((x, other_memory, other_mask), "the output of a second call with the same `x`"),
+        ((x[:, :3], None, None), "the output of a third call, with fewer tokens"),
+    ):
+        want = right(*given, weights, 3)
+        same(call(module, *given), want, like=x, label=said)
+
+
+@check("MultiHeadAttention", about="calls", cites=[Rule("arguments"), "None: `x` itself"])
+def test_module_arguments(answer, draw):
+    weights = draw_weights(draw, 6, bias=True)
+    module = make_layer(answer, draw, weights)
+    x, memory, mask = MASKED_CROSS.draw_inputs(draw)
+    table = draw.mask(5, 5)
+    for said, args, kwargs, inputs in (
+        ("layer(x, memory, mask)", (x, memory, mask), {}, (x, memory, mask)),
+        ("layer(x, None, mask)", (x, None, table), {}, (x, None, table)),
+        ("layer(x, None, None)", (x, None, None), {}, (x, None, None)),
+        ("layer(x=x, memory=memory)", (), {"x": x, "memory": memory}, (x, memory, None)),
+    ):
+        want = right(*inputs, weights, 3)
+        same(module(*args, **kwargs), want, like=x, label=f"the output of {said}")
+    by_name = answer.MultiHeadAttention(d_model=6, n_heads=3, bias=True)
+    look_at(by_name, "w_o", "MultiHeadAttention(d_model=6, n_heads=3, bias=True)", 6, True)
+
+
+@check("MultiHeadAttention", about="calls", cites="With the same weights")
 @vary("use", [Use("self", (2, 5, 6), None, (5, 5)), MASKED_CROSS])
 def test_module_equals_pytorchs(answer, draw, use):
-    """Holds the module against torch.nn.MultiheadAttention with the same weights."""
     weights = draw_weights(draw, 6, use.bias)
     x, memory, mask = use.draw_inputs(draw)
-    layer = make_layer(answer, draw, weights)
+    module = make_layer(answer, draw, weights)
     with aside():
         oracle = nn.MultiheadAttention(6, 3, batch_first=True, device=draw.device, dtype=draw.dtype)
     parts = {
@@ -839,79 +856,21 @@ def test_module_equals_pytorchs(answer, draw, use):
     parts |= {f"out_proj.{part}": weights[f"w_o.{part}"] for part in ("weight", "bias")}
     oracle.load_state_dict(parts)
     seen = x if memory is None else memory
-    # PyTorch's module wants one table a head, and True for a closed door
+    # PyTorch's module wants one table a head, and True for a masked key
     closed = ~mask.expand(2, 5, seen.shape[1]).repeat_interleave(3, 0)
     want, _ = oracle(x, seen, seen, attn_mask=closed, need_weights=False)
-    same(call(layer, x, memory, mask), want.detach(), label=use.said)
+    same(call(module, x, memory, mask), want.detach(), label=use.said)
 
 
-@check("MultiHeadAttention")
+@check("MultiHeadAttention", about="calls", cites="None: everywhere")
 def test_module_does_not_see_the_future(answer, draw):
-    """Catches a mask that leaks: a later token must not move the rows before it."""
     weights = draw_weights(draw, 6, bias=True)
     x = draw(2, 5, 6, scale=1.2)
-    layer = make_layer(answer, draw, weights)
-    mask = torch.ones(5, 5, dtype=torch.bool, device=draw.device).tril()
-    before = layer(x, mask=mask)
+    module = make_layer(answer, draw, weights)
+    mask = causal(draw, 5)
+    before = module(x, mask=mask)
     same(before, right(x, None, mask, weights, 3), like=x, label="the output with a causal mask")
     changed = x.clone()
     changed[:, 3:] += 3
-    after = layer(changed, mask=mask)
+    after = module(changed, mask=mask)
     same(after[:, :3], before[:, :3].detach(), label="rows 0 to 2 after tokens 3 and 4 changed")
-
-
-@check("MultiHeadAttention")
-def test_module_refuses_numbers_of_heads(answer):
-    """Catches a module that is made with heads that do not divide the width, or with none."""
-    make = answer.MultiHeadAttention
-    refuses(lambda: make(7, 3), 7, 3, why="`n_heads` is 3 and `d_model` is 7")
-    refuses(lambda: make(6, 4), 6, 4, why="`n_heads` is 4 and `d_model` is 6")
-    refuses(lambda: make(6, 0), 0, why="`n_heads` is 0")
-    refuses(lambda: make(6, -2), -2, why="`n_heads` is -2, which 6 can be divided by")
-
-
-@check("MultiHeadAttention")
-def test_module_refuses_misfits(answer, draw):
-    """Catches a silent broadcast, and errors that do not say which sizes do not fit."""
-    layer = make_layer(answer, draw, draw_weights(draw, 6, bias=True))
-    x, memory = draw(2, 5, 6), draw(2, 7, 6)
-    refuses(lambda: layer(draw(2, 5, 9)), 6, 9, why="`x` is 9 wide and d_model is 6")
-    refuses(
-        lambda: layer(x, memory=draw(2, 7, 9)), 6, 9,
-        why="`memory` is 9 wide and d_model is 6",
-    )  # fmt: skip
-    refuses(
-        lambda: layer(x, memory=memory[:1]), 2, 1,
-        why="`x` has a batch of 2 and `memory` a batch of 1",
-    )  # fmt: skip
-    refuses(
-        lambda: layer(x[0], memory=memory), 2,
-        why="`x` is [5, 6] and `memory` is [2, 7, 6]",
-    )  # fmt: skip
-    refuses(
-        lambda: layer(x, memory=memory, mask=draw.mask(5, 3)), 7, 3,
-        why="`mask` is [5, 3] and the scores of a head are [5, 7]",
-    )  # fmt: skip
-
-
-@check("MultiHeadAttention")
-def test_module_refuses_a_mask_that_enlarges(answer, draw):
-    """Catches scores that the mask repeats in silence: only the mask broadcasts."""
-    layer = make_layer(answer, draw, draw_weights(draw, 6, bias=True))
-    x, memory, table = draw(1, 5, 6), draw(1, 7, 6), draw.mask(5, 7)
-    refuses(
-        lambda: layer(x[0], memory=memory[0], mask=table.expand(3, 5, 7)), 3,
-        why="`mask` is [3, 5, 7], one table for each head: it has no dimension for the heads",
-    )  # fmt: skip
-    refuses(
-        lambda: layer(x[:, :1], memory=memory, mask=table), 5, 1,
-        why="`mask` is [5, 7] and `x` is one token",
-    )  # fmt: skip
-    refuses(
-        lambda: layer(x, memory=memory[:, :1], mask=table), 7, 1,
-        why="`mask` is [5, 7] and `memory` is one token",
-    )  # fmt: skip
-    refuses(
-        lambda: layer(x, memory=memory, mask=table.expand(2, 5, 7)), 2, 1,
-        why="`mask` is [2, 5, 7] and `x` has a batch of 1",
-    )  # fmt: skip

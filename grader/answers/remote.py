@@ -252,7 +252,9 @@ class RemoteWorld(End):
         """Return until when a reply must have come."""
         return self._deadline
 
-    def call(self, where: dict[str, Any], args: Any, kwargs: Any, times: int = 1) -> Any:
+    def call(
+        self, where: dict[str, Any], args: Any, kwargs: Any, times: int = 1, again: bool = False
+    ) -> Any:
         """Call something over there, and return what came out."""
         parcel = self.parcel(strided=True)
         twins = [v for v in (where.get("twin"), *args, *kwargs.values()) if v is not None]
@@ -271,6 +273,8 @@ class RemoteWorld(End):
         say["switches"] = [self.left.gradients_on, NAMES[self.left.dtype]]
         if times != 1:
             say["times"] = times
+        if again:
+            say["again"] = True
         if self._notice:
             say["notice"] = self._notice
             if "stem" in where:
@@ -549,6 +553,10 @@ class _Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it."""
         return self.world.call(self.where, args, kwargs)
+
+    def after_overwriting(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it twice alike; what the first call gives is overwritten over there."""
+        return self.world.call(self.where, args, kwargs, again=True)
 
     def repeated(self, times: int, *args: Any) -> list[Any]:
         """Call it many times in one go."""

@@ -213,6 +213,8 @@ class Worker(End):
         """Return what is called: many times, or on the pretended machine, if the judge says so."""
         if "crosses" in header:
             return crossed(made, self._crossing(header["crosses"]))
+        if "again" in header:
+            return lambda *a, **k: call_again(made, a, k)
         times = header.get("times", 1)
         return made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
 

@@ -108,7 +108,9 @@ def catalogue() -> Catalogue:
 def _read(stem: str) -> tuple[list[Task], list[Check], dict[str, Any]]:
     suite = load_suite(suite_path(stem))
     tasks = tasks_in(importlib.import_module(f"grader.coach.{stem}"))
-    return tasks, checks_in(suite, stem), dict(getattr(suite, "REFERENCES", {}))
+    made = {task.name: getattr(suite, task.name, None) for task in tasks}
+    references = {name: one for name, one in made.items() if hasattr(one, "kit_reference")}
+    return tasks, checks_in(suite, stem), references
 
 
 def suite_path(stem: str) -> Path:

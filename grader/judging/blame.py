@@ -15,7 +15,7 @@ from grader.chapters import Catalogue, Exercise
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.suite.check import Check
-from grader.suite.laws import exact, floating
+from grader.suite.case import exact, floating
 
 
 @dataclass

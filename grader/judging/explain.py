@@ -14,6 +14,7 @@ from grader.coach.common import common_slip, fill
 from grader.coach.errors import error_slip
 from grader.coach.relations import relation
 from grader.judging.outcome import Outcome, describe, is_time_limit
+from grader.judging.promise import promise
 from grader.pictures import text as picture
 from grader.suite.check import Check
 from grader.suite.compare import Finding
@@ -33,7 +34,8 @@ def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None
     # of a class only the making goes through the door, which says too little
     if call is not None and outcome.stuck_at is None and not call.name[0].isupper():
         lines += _wrap("Called as", _call(call))
-    lines += _wrap("The check", check.purpose)
+    if outcome.stuck_at is None:
+        lines += _promised(check, outcome, call)
     return "\n".join(lines).rstrip()
 
 
@@ -43,7 +45,7 @@ def explain_time_limit(check: Check, outcome: Outcome, guilty: str) -> str:
     lines = _block(f"{check.full_exercise} did not come back in time{other}")
     lines += [*_frames(outcome.frames), ""]
     says = "A loop that never ends, or one over far more than the few numbers that came in."
-    return "\n".join(lines + _wrap("Likely slip", says) + _wrap("The check", check.purpose))
+    return "\n".join(lines + _wrap("Likely slip", says))
 
 
 def noted(check: Check, outcome: Outcome) -> str:
@@ -53,6 +55,11 @@ def noted(check: Check, outcome: Outcome) -> str:
         where = f" ({note.file}, line {note.line})" if note.file else ""
         said.append(f"{check.full_exercise} on a pretended GPU: {note.sentence}{where}")
     return "\n".join(dict.fromkeys(said))
+
+
+def _promised(check: Check, outcome: Outcome, call: Call | None) -> list[str]:
+    said = promise(check, outcome, call)
+    return [] if said is None else _wrap(said[0], f'"{said[1]}"')
 
 
 def _not_started(check: Check, outcome: Outcome) -> str:

@@ -176,7 +176,7 @@ def alike(slip: Outcome, answer: Outcome) -> bool:
     if slip.finding is not None and answer.finding is not None:
         mine, theirs = slip.finding, answer.finding
         return (
-            (mine.kind, mine.label) == (theirs.kind, theirs.label)
+            (mine.kind, mine.label, mine.at) == (theirs.kind, theirs.label, theirs.at)
             and equal_evidence(mine.actual, theirs.actual)
         )  # fmt: skip
     if slip.error is not None and answer.error is not None:

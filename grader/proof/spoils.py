@@ -11,7 +11,7 @@ from torch import Tensor
 
 from grader.chapters import Exercise
 from grader.suite.draw import Draw
-from grader.suite.laws import floating
+from grader.suite.case import floating
 
 Answer = Callable[..., Any]
 

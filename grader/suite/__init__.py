@@ -1,36 +1,38 @@
-"""What the suites are written with: checks, inputs, laws and comparing."""
+"""What the suites are written with: cases, laws, refusals, and the one door for comparing."""
 
-from grader.suite.check import Check, check, each, vary
-from grader.suite.compare import (
-    Finding,
-    at_place,
-    close,
-    equal,
-    holds,
-    plain,
-    refuses,
-    same,
-    unchanged,
-)
+from grader.suite.case import Case, exact, first_float, floating, leaf
+from grader.suite.check import Check, check, vary
+from grader.suite.compare import Finding, equal, holds, plain, same, situation, unchanged
 from grader.suite.draw import Draw, aside
+from grader.suite.expected import reference, worked_out
+from grader.suite.laws import checks_by_law
+from grader.suite.promises import Rule
+from grader.suite.refusals import refusal
 from grader.suite.tolerance import OTHER_FLOATS, printed
 
 __all__ = [
     "OTHER_FLOATS",
+    "Case",
     "Check",
     "Draw",
     "Finding",
+    "Rule",
     "aside",
-    "at_place",
     "check",
-    "close",
-    "each",
+    "checks_by_law",
     "equal",
+    "exact",
+    "first_float",
+    "floating",
     "holds",
+    "leaf",
     "plain",
     "printed",
-    "refuses",
+    "reference",
+    "refusal",
     "same",
+    "situation",
     "unchanged",
     "vary",
+    "worked_out",
 ]

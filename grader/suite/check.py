@@ -15,22 +15,39 @@ from typing import Any, TypeVar
 
 import pytest
 
+from grader.suite.promises import RETURNS, Citation
+
 Body = TypeVar("Body", bound=Callable[..., None])
+
+# what a check may be about, in the order in which failures are told
+ABOUT = ("values", "shapes", "gradients", "dtypes", "devices", "calls", "edges")
+# those that nothing of the exercise is earned without
+CORE = ("values", "shapes")
 
 
 @dataclass(frozen=True)
 class Check:
     """One check: a test function, bound to its parameters.
 
-    `exercise` is the function that it belongs to; `core` checks compare values, and nothing of
-    the exercise is earned before all of them pass. What comes out of a check that is `telling`
-    tells slips apart; where chance decides, as in training, it does not.
+    Attributes:
+        stem: the chapter.
+        exercise: the function that it belongs to.
+        name: as reports name it.
+        about: one of ABOUT.
+        core: whether nothing of the exercise is earned before it passes.
+        cites: what it enforces: sentences of the stub, or rules.
+        telling: whether what comes out of it tells slips apart; where chance decides, as in
+            training, it does not.
+        body: the test function.
+        params: what it is bound to.
     """
 
     stem: str
     exercise: str
     name: str
+    about: str
     core: bool
+    cites: tuple[Citation, ...]
     telling: bool
     body: Callable[..., None] = field(repr=False)
     params: dict[str, Any] = field(repr=False, compare=False)
@@ -40,11 +57,6 @@ class Check:
         """The exercise with its chapter: `ex04_softmax.softmax`."""
         return f"{self.stem}.{self.exercise}"
 
-    @property
-    def purpose(self) -> str:
-        """The first sentence of the docstring: the mistake that the check is there to catch."""
-        return " ".join((inspect.getdoc(self.body) or "").split("\n\n")[0].split())
-
     def run(self, answer: Any, draw: Any) -> None:
         """Run the check on an answer; it raises what is wrong."""
         wanted = inspect.signature(self.body).parameters
@@ -52,13 +64,42 @@ class Check:
         self.body(**{name: have[name] for name in wanted})
 
 
+@dataclass(frozen=True)
+class _Mark:
+    """What a suite says of a test function; None: its case says it."""
+
+    exercise: str | None
+    about: str
+    core: bool
+    cites: tuple[Citation, ...]
+    telling: bool
+
+
 def check(
-    exercise: str | None = None, *, core: bool = False, telling: bool = True
+    exercise: str | None = None,
+    *,
+    about: str = "values",
+    core: bool | None = None,
+    cites: Citation | Sequence[Citation] | None = None,
+    telling: bool = True,
 ) -> Callable[[Body], Body]:
-    """Mark a test function as a check of `exercise`; None: of its parameter `case.exercise`."""
+    """Mark a test function as a check.
+
+    Args:
+        exercise: what it belongs to; None: its parameter `case.exercise`.
+        about: one of ABOUT.
+        core: whether nothing is earned before it passes; None: as its kind is.
+        cites: what it enforces; None: its parameter `case.cites`, or what stands under Returns.
+        telling: whether what comes out of it tells slips apart.
+    """
+    if about not in ABOUT:
+        raise ValueError(f"a check is about one of {', '.join(ABOUT)}, not {about!r}")
+    listed = () if cites is None else (cites,) if isinstance(cites, str) else cites
+    listed = tuple(listed) if isinstance(listed, Sequence) else (listed,)
+    core = about in CORE if core is None else core
 
     def mark(body: Body) -> Body:
-        body.kit = (exercise, core, telling)  # type: ignore[attr-defined]
+        body.kit = _Mark(exercise, about, core, listed, telling)  # type: ignore[attr-defined]
         return body
 
     return mark
@@ -70,11 +111,6 @@ def vary(name: str, values: Iterable[Any]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(name, values, ids=[_identity(value) for value in values])
 
 
-def each(cases: Iterable[Any]) -> pytest.MarkDecorator:
-    """Run the test function once for each case."""
-    return vary("case", cases)
-
-
 def _identity(value: Any) -> str:
     said = getattr(value, "id", None) or str(value)
     return str(said).removeprefix("torch.")
@@ -82,11 +118,15 @@ def _identity(value: Any) -> str:
 
 def check_of(function: Any, params: dict[str, Any], stem: str, name: str) -> Check | None:
     """Return the check that a collected test function is, or None for a plain test."""
-    if not hasattr(function, "kit"):
+    mark = getattr(function, "kit", None)
+    if mark is None:
         return None
-    exercise, core, telling = function.kit
-    exercise = exercise or params["case"].exercise
-    return Check(stem, exercise, name, core, telling, function, params)
+    case = params.get("case")
+    cites = mark.cites or (getattr(case, "cites", RETURNS),)
+    exercise = mark.exercise or case.exercise  # type: ignore[union-attr]
+    return Check(
+        stem, exercise, name, mark.about, mark.core, cites, mark.telling, function, params
+    )  # fmt: skip
 
 
 def load_suite(path: Path) -> ModuleType:
@@ -103,7 +143,9 @@ def load_suite(path: Path) -> ModuleType:
 
 
 def checks_in(module: ModuleType, stem: str) -> list[Check]:
-    """List the checks of a suite in the order of the file, without pytest's machinery.
+    """List the checks of a suite, without pytest's machinery.
+
+    The most important come first; those of one kind stand in the order of the file.
 
     Raises:
         ValueError: two checks have one name: their inputs would be the same, and so their results.
@@ -119,7 +161,7 @@ def checks_in(module: ModuleType, stem: str) -> list[Check]:
     twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
     if twice:
         raise ValueError(f"two checks of {stem} are called {twice[0]}")
-    return found
+    return sorted(found, key=lambda one: ABOUT.index(one.about))
 
 
 def _expansions(marks: Sequence[pytest.Mark]) -> Iterator[tuple[dict[str, Any], str]]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import contextlib
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from grader.answers.pretended import Mistake
-from grader.answers.trouble import Unanswerable, words_of
 from grader.suite import tolerance
+from grader.suite.promises import Citation
 from grader.suite.tolerance import Tolerance
 
 Kind = Literal[
@@ -20,18 +20,18 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-# three shapes of four dimensions, twice
-MOST_NUMBERS = 24
-
-
 class Finding(AssertionError):
     """What a check found wrong: the kind of difference, what came, and what was expected.
 
     Attributes:
         mistake: of a difference of devices, what has led to it.
+        at: which of the situations that the check goes through it was.
+        cites: what is enforced, if that is not what the check as a whole cites.
     """
 
     mistake: Mistake | None = None
+    at: str = ""
+    cites: Citation | None = None
 
     def __init__(
         self,
@@ -45,6 +45,18 @@ class Finding(AssertionError):
         super().__init__(f"{label}: {kind} {detail}".strip())
         self.kind, self.label, self.detail = kind, label, detail
         self.actual, self.expected, self.wrong = actual, expected, wrong
+
+
+@contextlib.contextmanager
+def situation(name: str, cites: Citation | None = None) -> Iterator[None]:
+    """Note in what is found inside which situation it was, and what it enforces."""
+    try:
+        yield
+    except Finding as found:
+        found.at = f"{name}, {found.at}" if found.at else name
+        if found.cites is None:
+            found.cites = cites
+        raise
 
 
 def same(
@@ -125,47 +137,3 @@ def unchanged(now: Tensor, before: Tensor, name: str) -> None:
     intact = now.shape == before.shape and now.dtype == before.dtype
     if not intact or not torch.equal(plain(now).nan_to_num(), plain(before).nan_to_num()):
         raise Finding("changed", f"the input `{name}`", now.detach(), before)
-
-
-def refuses(
-    call: Callable[[], Any], *sizes: object, why: str, error: type[Exception] = ValueError
-) -> None:
-    """Demand that `call` raises `error` with a sentence that holds each of `sizes`.
-
-    Args:
-        call: calls the answer with something that cannot fit.
-        sizes: numbers (or words) that the sentence has to name.
-        why: what does not fit, as a clause: "`key` is 7 wide and `query` 5".
-        error: the type of the error.
-
-    Raises:
-        Finding: nothing was raised, another error was, or the sentence lacks a size.
-    """
-    try:
-        result = call()
-    except (NotImplementedError, Unanswerable):
-        raise
-    except error as problem:
-        said = words_of(problem)
-        # a sentence that names every number there is names none
-        numbers = len(re.findall(r"\d+", said))
-        missing = [
-            size
-            for size in sizes
-            if numbers > MOST_NUMBERS or not re.search(rf"(?<!\w){size}(?!\w)", said)
-        ]
-        if missing:
-            lacks = "word" if error is KeyError else "sizes"
-            raise Finding(
-                "refused badly", why, f"{type(problem).__name__}: {said}", missing, detail=lacks
-            ) from None
-    except Exception as problem:
-        raise Finding(
-            "refused badly",
-            why,
-            f"{type(problem).__name__}: {words_of(problem)}",
-            error.__name__,
-            detail="type",
-        ) from problem
-    else:
-        raise Finding("not refused", why, result, error.__name__)

@@ -6,8 +6,8 @@ by this law have "device_ready" in their names: reports count them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -23,46 +23,26 @@ from grader.answers.pretended import (
     Mistake,
     lost,
 )
-from grader.suite.compare import Finding, same
+from grader.suite.case import Case, first_float, floating, leaf
+from grader.suite.compare import Finding, same, situation
 from grader.suite.draw import Draw
-from grader.suite.laws import Case, first_float, floating, leaf
 
 
-@dataclass(frozen=True)
-class Cases:
-    """All cases of an exercise that its one check of devices goes through."""
-
-    exercise: str
-    cases: tuple[Case, ...]
-
-    @property
-    def id(self) -> str:
-        """The exercise, as it stands in a check's name."""
-        return self.exercise
-
-
-def by_exercise(cases: Iterable[Case]) -> list[Cases]:
-    """Put the cases of each exercise together."""
-    found: dict[str, list[Case]] = {}
-    for case in cases:
-        found.setdefault(case.exercise, []).append(case)
-    return [Cases(exercise, tuple(listed)) for exercise, listed in found.items()]
-
-
-def device_ready(answer: Any, draw: Draw, cases: Cases) -> None:
+def device_ready(answer: Any, draw: Draw, cases: Sequence[Case]) -> None:
     """The output is right and where the inputs are; the backward pass works there, too."""
-    for case in cases.cases:
-        inputs = case.inputs(draw)
-        want = case.want(inputs)
-        on_a_gpu(answer, draw, lambda on, c=case, i=inputs, w=want: _holds(answer, on, c, i, w))  # type: ignore[misc]
+    for case in cases:
+        given = case.given(draw)
+        want = case.want(given)
+        with situation(case.label):
+            run = functools.partial(_holds, answer, case, given, want)
+            on_a_gpu(answer, draw, run)
 
 
-def _holds(
-    answer: Any, on: torch.device, case: Case, inputs: tuple[Any, ...], want: Tensor
-) -> None:
-    given = tuple(leaf(value) for value in inputs)
+def _holds(answer: Any, case: Case, given: tuple[Any, ...], want: Tensor, on: torch.device) -> None:
+    like = first_float(given) if floating(want) else None
+    given = tuple(map(leaf, given))
     output = case.call(answer, given)
-    same(output, want, like=first_float(inputs) if floating(want) else None)
+    same(output, want, like=like)
     goes_backward(answer, output, [value for value in given if floating(value)], on)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,12 +26,15 @@ class Draw:
     """Draws tensors of one dtype on one device.
 
     Numbers are drawn in float64 on the CPU and then rounded and moved, so that every device and
-    dtype sees the same ones.
+    dtype sees the same ones. They come from NumPy's old generator, whose stream is promised never
+    to change: what was recorded with one version holds with the next.
 
     Attributes:
         device: where the suite's tensors are.
         place: the device that the answer works on. It is another one only if the answer runs in a
             process of its own, which moves what it is handed.
+        whole: None, or the largest of the whole numbers that are drawn instead of normal ones,
+            eight apart: products and sums of few of them are exact in every dtype.
     """
 
     def __init__(
@@ -39,14 +44,21 @@ class Draw:
         device: str | torch.device = "cpu",
         dtype: torch.dtype = torch.float32,
         place: str | torch.device | None = None,
+        whole: int | None = None,
     ) -> None:
         self.seed, self.name, self.device, self.dtype = seed, name, torch.device(device), dtype
         self.place = torch.device(place or device)
-        self._stream = torch.Generator().manual_seed(derived(seed, name))
+        self.whole = whole
+        begin = derived(seed, name)
+        self._stream = np.random.RandomState([begin & 0xFFFFFFFF, begin >> 32])
 
-    def using(self, dtype: torch.dtype) -> Draw:
+    def using(self, dtype: torch.dtype, whole: int | None = None) -> Draw:
         """Return a fresh draw of the same stream in another dtype."""
-        return Draw(self.seed, self.name, self.device, dtype, self.place)
+        return Draw(self.seed, self.name, self.device, dtype, self.place, whole)
+
+    def apart(self, name: str) -> Draw:
+        """Return a draw of numbers of its own, that takes none of this one's."""
+        return Draw(self.seed, f"{self.name}/{name}", self.device, self.dtype, self.place)
 
     def generator(self, label: object) -> torch.Generator:
         """Make a generator on the device; the same label, the same numbers."""
@@ -58,21 +70,30 @@ class Draw:
 
     def __call__(self, *shape: int, scale: float = 1.0) -> Tensor:
         """Draw a normal tensor whose standard deviation is `scale`."""
-        return self._put(scale * torch.randn(shape, generator=self._stream, dtype=torch.float64))
+        if self.whole is not None:
+            steps = self.whole // 8
+            return self._put(8.0 * self._stream.randint(-steps, steps + 1, shape))
+        return self._put(scale * self._stream.standard_normal(shape))
 
     def weights(self, *shape: int) -> Tensor:
         """Draw positive rows that sum to 1 over the last dimension."""
-        powers = torch.exp(torch.randn(shape, generator=self._stream, dtype=torch.float64))
-        return self._put(powers / powers.sum(-1, keepdim=True))
+        powers = np.exp(self._stream.standard_normal(shape))
+        return self._put(powers / powers.sum(-1, keepdims=True))
 
     def mask(self, *shape: int) -> Tensor:
-        """Draw a boolean mask with about a third closed and at least one open door in each row."""
-        chance = torch.rand(shape, generator=self._stream)
-        return ((chance > 0.33) | (chance == chance.amax(-1, keepdim=True))).to(self.device)
+        """Draw a boolean mask: about a third is False, and of each row at least one is True."""
+        chance = self._stream.random_sample(shape)
+        kept = (chance > 0.33) | (chance == chance.max(-1, keepdims=True))
+        return torch.as_tensor(kept, device=self.device)
 
     def integers(self, low: int, high: int, *shape: int) -> Tensor:
         """Draw whole numbers with low <= number < high, as int64."""
-        return torch.randint(low, high, shape, generator=self._stream).to(self.device)
+        drawn = self._stream.randint(low, high, shape)
+        return torch.as_tensor(np.asarray(drawn, dtype=np.int64), device=self.device)
 
-    def _put(self, values: Tensor) -> Tensor:
-        return values.to(self.dtype).to(self.device)
+    def one_of(self, choices: Sequence[int]) -> int:
+        """Draw one of some numbers."""
+        return choices[int(self._stream.randint(len(choices)))]
+
+    def _put(self, values: object) -> Tensor:
+        return torch.as_tensor(np.asarray(values, dtype=np.float64)).to(self.device, self.dtype)

@@ -1,131 +1,244 @@
-"""Laws that hold for every function of the contract, stated once over a case."""
+"""The laws that hold for every function of the contract, stated once and applied to all cases.
+
+A suite lists the cases of its functions, and `checks_by_law` makes a check of each law for each
+function that it fits. Most checks go through several situations, one after the other; the first
+that fails ends them.
+"""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.suite.compare import Finding, same, unchanged
+from grader.suite import devices
+from grader.suite.case import Case, exact, first_float, floating, leaf
+from grader.suite.check import check, vary
+from grader.suite.compare import Finding, same, situation, unchanged
 from grader.suite.draw import Draw
+from grader.suite.expected import worked_out
+from grader.suite.promises import Citation, Rule
+from grader.suite.refusals import Refusal, refused
+from grader.suite.tolerance import OTHER_FLOATS
+
+Law = Callable[[Any, Draw, Case], None]
+# so many times is drawn anew until no two scores share the first place
+TRIES = 60
 
 
 @dataclass(frozen=True)
-class Case:
-    """Inputs for a function, and independent float64 arithmetic for what should come out.
-
-    Attributes:
-        exercise: the function's name.
-        inputs: draws the positional arguments.
-        expected: the same arguments, floats in float64, to the right output in float64.
-        label: tells cases of one function apart.
-        options: keyword arguments of the call.
-    """
+class Subject:
+    """A function, and the situations in which a law is held against it."""
 
     exercise: str
-    inputs: Callable[[Draw], tuple[Any, ...]]
-    expected: Callable[..., Tensor]
-    label: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    cases: tuple[Case, ...]
+    note: str = ""
 
     @property
     def id(self) -> str:
-        """The case as it stands in a test's name."""
-        return f"{self.exercise}-{self.label}" if self.label else self.exercise
-
-    def call(self, answer: Any, inputs: tuple[Any, ...]) -> Any:
-        """Call the answer."""
-        return getattr(answer, self.exercise)(*inputs, **self.options)
-
-    def want(self, inputs: tuple[Any, ...]) -> Tensor:
-        """Compute what should come out, from the inputs as they were rounded."""
-        return self.expected(*(exact(value) for value in inputs), **self.options)
-
-    def named(self, inputs: tuple[Any, ...]) -> list[tuple[str, Any]]:
-        """Pair each input with its parameter's name."""
-        return list(zip(inspect.signature(self.expected).parameters, inputs, strict=False))
+        """The subject as it stands in a check's name."""
+        return f"{self.exercise}-{self.note}" if self.note else self.exercise
 
 
-def floating(value: Any) -> bool:
-    """Tell whether `value` is a tensor of floats."""
-    return isinstance(value, Tensor) and value.is_floating_point()
+def checks_by_law(
+    cases: Sequence[Case], special: Sequence[Case] = (), refusals: Sequence[Refusal] = ()
+) -> dict[str, Callable[..., None]]:
+    """Make the checks of a suite that follow from laws, to be put among its own.
+
+    Args:
+        cases: how the functions are called; every law that fits is held against them.
+        special: inputs that matter by themselves: their values, in every dtype, and gradients.
+        refusals: what must be refused.
+    """
+    every = [*cases, *special]
+    floats = [case for case in every if _floats(case)]
+    made = {
+        "values": _each(values, cases),
+        "square": _law(values, _squares(cases), Rule("sizes"), about="shapes"),
+        "ones": _law(values, _ones(cases), Rule("sizes"), about="shapes"),
+        "drawn": _law(values_at_drawn_sizes, _subjects(cases), Rule("sizes"), about="shapes"),
+        "documents": _law(values, _documents(cases), Rule("calls"), about="shapes"),
+        "batches": _law(values, _batches(cases), Rule("batch"), about="shapes"),
+        "special": _each(values, special),
+        "large": _law(values_of_large_scores, _large(cases), None, about="values"),
+        "gradients": _law(gradients, _with_batch(floats), Rule("gradients"), about="gradients"),
+        "dtypes": _dtypes(floats),
+        "device_ready": _devices(every),
+        "strides": _law(strides, _with_batch(cases), Rule("strides"), about="calls"),
+        "inputs_unchanged": _law(inputs_unchanged, _subjects(every), Rule("inputs"), about="calls"),
+        "called_again": _law(called_again, _subjects(cases), Rule("calls"), about="calls"),
+        "arguments": _law(arguments, _subjects(cases), Rule("arguments"), about="calls"),
+        "refuses": _refuses(refusals),
+    }
+    return {f"test_{name}": made_check for name, made_check in made.items() if made_check}
 
 
-def exact(value: Any) -> Any:
-    """Return a float tensor in float64; anything else as it is."""
-    return value.double() if floating(value) else value
+def _each(law: Law, cases: Sequence[Case]) -> Callable[..., None] | None:
+    """Make one check of each case."""
+
+    def body(answer: Any, draw: Draw, case: Case) -> None:
+        law(answer, draw, case)
+
+    return vary("case", cases)(check()(body)) if cases else None
 
 
-def first_float(inputs: tuple[Any, ...]) -> Tensor:
-    """Return the input whose dtype and device the output must have."""
-    return next(value for value in inputs if floating(value))
+def _law(
+    law: Law, subjects: Sequence[Subject], cites: Citation | None, about: str
+) -> Callable[..., None] | None:
+    """Make one check of each function, that goes through all of its situations."""
+
+    def body(answer: Any, draw: Draw, case: Subject) -> None:
+        for one in case.cases:
+            with situation(one.label, one.cites if cites is None else cites):
+                law(answer, draw, one)
+
+    return vary("case", subjects)(check(about=about, cites=cites)(body)) if subjects else None
+
+
+def _subjects(cases: Iterable[Case], note: str = "") -> list[Subject]:
+    """Put the cases of each function together."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        found.setdefault(case.exercise, []).append(case)
+    return [Subject(exercise, tuple(listed), note) for exercise, listed in found.items()]
+
+
+def _floats(case: Case) -> bool:
+    return any(floating(value) for value in case.given(Draw()))
+
+
+# ---- the situations ----
+
+
+def _squares(cases: Sequence[Case]) -> list[Subject]:
+    """Let all sizes be the same: what is transposed or swapped fits, and differs by value."""
+    found = []
+    for case in cases:
+        alike = dict.fromkeys(case.dimensions, 3)
+        if len(alike) > 1:
+            found.append(case.at(*case.batch, **alike))
+        if alike and case.takes_batches:
+            found.append(case.at(3, **alike))
+    return _subjects(found)
+
+
+def _ones(cases: Sequence[Case]) -> list[Subject]:
+    """Let each size be 1, and then all of them: `squeeze` takes away more than meant."""
+    found = []
+    for case in cases:
+        found += [case.at(*case.batch, **{name: 1}) for name in case.dimensions]
+        if len(case.dimensions) > 1:
+            batch = (1,) if case.takes_batches else case.batch
+            found.append(case.at(*batch, **dict.fromkeys(case.dimensions, 1)))
+    return _subjects(found)
+
+
+def _documents(cases: Sequence[Case]) -> list[Subject]:
+    """Take the sizes of the documents' examples, with other numbers than theirs."""
+    return _subjects(case.at(**sizes) for case in cases for sizes in case.documents)
+
+
+def _batches(cases: Sequence[Case]) -> list[Subject]:
+    """Take no batch, one, one of a single sequence, and several."""
+    kinds = [(2,), (1,), (2, 3), (3, 1, 2)]
+    batched = [case for case in cases if case.takes_batches]
+    return _subjects(case.at(*kind) for case in batched for kind in kinds)
+
+
+def _with_batch(cases: Sequence[Case]) -> list[Subject]:
+    """Take each case as it is, and in a batch if it can be in one."""
+    found = []
+    for case in cases:
+        found += [case, case.at(2)] if case.takes_batches and not case.batch else [case]
+    return _subjects(found)
+
+
+def _large(cases: Sequence[Case]) -> list[Subject]:
+    return _subjects(case.at(**case.large) for case in cases if case.large is not None)
+
+
+# ---- the laws ----
 
 
 def values(answer: Any, draw: Draw, case: Case) -> None:
     """The output has the right shape, dtype, device and values; once more for other values."""
     # of one case each, so that what is remembered by its shape is not taken for an answer
     for _ in range(1 if case.label or draw.dtype != torch.float32 else 2):
-        inputs = case.inputs(draw)
-        want = case.want(inputs)
-        same(case.call(answer, inputs), want, like=first_float(inputs))
+        given = case.given(draw)
+        want = case.want(given)
+        same(case.call(answer, given), want, like=_like(given, want))
 
 
-def strides(answer: Any, draw: Draw, case: Case) -> None:
-    """Inputs whose memory is not in order give the same output."""
-    inputs = case.inputs(draw)
-    want = case.want(inputs)
-    scattered = tuple(scatter(v) if isinstance(v, Tensor) else v for v in inputs)
-    same(case.call(answer, scattered), want, like=first_float(inputs))
+def values_at_drawn_sizes(answer: Any, draw: Draw, case: Case) -> None:
+    """The values hold at sizes that no table can foresee."""
+    for _ in range(2):
+        sizes = {name: draw.one_of((2, 4, 6, 8, 9, 10, 11, 12, 13)) for name in case.dimensions}
+        batch = [draw.one_of((1, 2, 3)) for _ in range(draw.one_of((0, 1, 2, 3)))]
+        drawn = case.at(*(batch if case.takes_batches else case.batch), **sizes)
+        with situation("sizes that were drawn"):
+            values(answer, draw, drawn)
 
 
-def scatter(values: Tensor) -> Tensor:
-    """Return equal values whose memory lies in another order."""
-    if values.dim() >= 2:
-        return values.transpose(-1, -2).contiguous().transpose(-1, -2)
-    return torch.stack([values, values], -1)[..., 0]
+def values_of_large_scores(answer: Any, draw: Draw, case: Case) -> None:
+    """Scores of nearly 1e4, which exp cannot take, are right in every dtype."""
+    for dtype in (torch.float32, *OTHER_FLOATS):
+        whole = draw.using(dtype, whole=64)
+        given = next(filter(case_is_clear(case), (case.given(whole) for _ in range(TRIES))))
+        with situation(str(dtype)):
+            want = case.want(given)
+            same(case.call(answer, given), want, like=_like(given, want))
 
 
-def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
-    """The call leaves its inputs as they were, and keeps nothing of them for the next one."""
-    inputs = case.inputs(draw)
-    before = [value.clone() if isinstance(value, Tensor) else value for value in inputs]
-    want = case.want(inputs)
-    output = case.call(answer, inputs)
-    for (name, now), then in zip(case.named(inputs), before, strict=True):
-        if isinstance(now, Tensor):
-            unchanged(answer.became(now), then, name)
-    same(output, want, like=first_float(inputs))
-    again = (inputs[0], *case.inputs(draw)[1:])
-    label = f"the output of a second call with the same `{case.named(inputs)[0][0]}`"
-    same(case.call(answer, again), case.want(again), like=first_float(again), label=label)
+def case_is_clear(case: Case) -> Callable[[tuple[Any, ...]], bool]:
+    """Tell inputs whose largest scores stand alone: a tie is decided by the last bit."""
+
+    def clear(given: tuple[Any, ...]) -> bool:
+        exactly = tuple(map(exact, given))
+        bent = tuple(v * (1 + 1e-3 * torch.sin(v)) if floating(v) else v for v in exactly)
+        want = case.expected(*exactly, **case.options)
+        other = case.expected(*bent, **case.options)
+        return torch.allclose(want, other, rtol=0.05, atol=0.05)
+
+    return clear
 
 
 def gradients(answer: Any, draw: Draw, case: Case) -> None:
     """Every float input gets the right gradient, by value, in float64."""
     draw = draw.using(torch.float64)
-    inputs = tuple(leaf(value) for value in case.inputs(draw))
-    twins = tuple(leaf(value) for value in inputs)
-    output = case.call(answer, inputs)
-    want = case.want(twins)
-    same(output, want.detach(), like=first_float(inputs))
-    pull = draw(*want.shape)
-    backward_matches(output, want, case.named(inputs), twins, pull)
+    given = tuple(map(leaf, case.given(draw)))
+    output = case.call(answer, given)
+    want, slopes, pull = expected_gradients(case, given, draw)
+    same(output, want, like=_like(given, want))
+    leaves = [(name, value) for name, value in case.named(given) if floating(value)]
+    gradients_match(output, leaves, slopes, pull)
 
 
-def backward_matches(
+def expected_gradients(
+    case: Case, given: tuple[Any, ...], draw: Draw
+) -> tuple[Tensor, list[Tensor | None], Tensor]:
+    """Work out the right output, what arrives at each float input, and what is pulled with."""
+    twins = tuple(map(leaf, given))
+
+    def compute() -> tuple[Tensor, list[Tensor | None], Tensor]:
+        want = case.want(twins)
+        # minus infinity has no slope
+        pull = draw.apart("pull")(*want.shape).masked_fill(torch.isinf(want.detach()), 0)
+        slopes = pulled(want, [value for value in twins if floating(value)], pull)
+        return want.detach(), slopes, pull
+
+    return worked_out(f"gradients of {case.exercise}", compute)
+
+
+def gradients_match(
     output: Tensor,
-    want: Tensor,
-    inputs: list[tuple[str, Any]],
-    twins: tuple[Any, ...],
+    leaves: list[tuple[str, Tensor]],
+    expected: Sequence[Tensor | None],
     pull: Tensor,
 ) -> None:
-    """Pull both graphs with the same gradient and compare what arrives at the float inputs."""
-    leaves = [(name, value) for name, value in inputs if floating(value)]
-    expected = pulled(want, [value for value in twins if floating(value)], pull)
+    """Pull the output with a gradient and compare what arrives at the leaves."""
     if not output.requires_grad:
         raise Finding("no gradient", f"`{leaves[0][0]}`", detail="any input")
     got = pulled(output, [value for _, value in leaves], pull.to(output.dtype))
@@ -137,52 +250,129 @@ def backward_matches(
         same(arrived, right, label=f"the gradient of `{name}`")
 
 
-def pulled(output: Tensor, leaves: list[Tensor], pull: Tensor) -> tuple[Tensor | None, ...]:
+def pulled(output: Tensor, leaves: list[Tensor], pull: Tensor) -> list[Tensor | None]:
     """Return what arrives at `leaves` when the gradient `pull` goes in at `output`.
 
     Through a sum: torch.autograd.grad with a gradient of its own would import 500 modules.
     """
-    return torch.autograd.grad((output * pull).sum(), leaves, allow_unused=True)
+    return list(torch.autograd.grad((output * pull).sum(), leaves, allow_unused=True))
 
 
-def leaf(value: Any) -> Any:
-    """Return a copy of a float tensor that collects gradients; anything else as it is."""
-    return value.detach().clone().requires_grad_() if floating(value) else value
+def strides(answer: Any, draw: Draw, case: Case) -> None:
+    """Inputs whose memory is not in order give the same output."""
+    for name, scatter in SCATTERED.items():
+        given = case.given(draw)
+        want = case.want(given)
+        scattered = tuple(scatter(v) if isinstance(v, Tensor) else v for v in given)
+        with situation(name):
+            same(case.call(answer, scattered), want, like=_like(given, want))
 
 
-def not_to_the_bit(got: Any, ready_made: Sequence[Tensor], label: str, name: str) -> None:
-    """Tell PyTorch's own kernel by its last bits, whatever hides that it was called.
+def swapped(values: Tensor) -> Tensor:
+    """Return equal values, laid out with the last dimension varying slowest of the last two."""
+    if values.dim() < 2:
+        return spaced(values)
+    return values.transpose(-1, -2).contiguous().transpose(-1, -2)
 
-    Of some thousand numbers an own way to work them out agrees with it in a half at most.
 
-    Args:
-        got: what came, right within the tolerance.
-        ready_made: what PyTorch's kernels give for the same inputs.
-        label: what is compared.
-        name: the ready-made call, and its family.
+def turned(values: Tensor) -> Tensor:
+    """Return equal values, laid out with the first dimension varying fastest."""
+    if values.dim() < 2:
+        return spaced(values)
+    return values.movedim(0, -1).contiguous().movedim(-1, 0)
+
+
+def spaced(values: Tensor) -> Tensor:
+    """Return equal values with gaps between them."""
+    return torch.stack([values, values], -1)[..., 0]
+
+
+SCATTERED = {"swapped": swapped, "turned": turned, "spaced": spaced}
+
+
+def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
+    """The call leaves its inputs as they were."""
+    given = case.given(draw)
+    before = [value.clone() if isinstance(value, Tensor) else value for value in given]
+    want = case.want(given)
+    output = case.call(answer, given)
+    for (name, now), then in zip(case.named(given), before, strict=True):
+        if isinstance(now, Tensor):
+            unchanged(answer.became(now), then, name)
+    same(output, want, like=_like(tuple(before), want))
+
+
+def called_again(answer: Any, draw: Draw, case: Case) -> None:
+    """A call is right after another one with the same first argument, and after an equal one.
+
+    What the equal one has returned is overwritten before.
     """
-    if any(torch.equal(got, one) for one in ready_made):
-        raise Finding("forbidden", label, name, detail=name)
+    given = case.given(draw)
+    case.call(answer, given)
+    other = (given[0], *case.given(draw)[1:])
+    name, want = case.names()[0], case.want(other)
+    label = f"the output of a second call with the same `{name}`"
+    same(case.call(answer, other), want, like=_like(other, want), label=label)
+    label = "the output of a second, equal call, after what the first one gave was overwritten"
+    want = case.want(given)
+    got = answer.after_overwriting(case.exercise, *given, **case.options)
+    same(got, want, like=_like(given, want), label=label)
 
 
-def attention_kernels(query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-    """Work out an attention with each of PyTorch's kernels."""
-    math = torch.ops.aten._scaled_dot_product_attention_math(query, key, value)[0]
-    return [torch.nn.functional.scaled_dot_product_attention(query, key, value), math]
+def arguments(answer: Any, draw: Draw, case: Case) -> None:
+    """Arguments can be given by place or by name, and what has a default can be left out."""
+    given = case.given(draw)
+    want, names = case.want(given), case.names()
+    function = getattr(answer, case.exercise)
+    by_name = {**dict(zip(names, given, strict=False)), **case.options}
+    places = [by_name.get(name, default) for name, default in defaults(case.expected)]
+    for said, args, kwargs in (("by name", (), by_name), ("by place", places, {})):
+        with situation(said):
+            same(function(*args, **kwargs), want, like=_like(given, want))
 
 
-def your_own(answer: Any, draw: Draw, family: str, cases: list[Case]) -> None:
-    """No ready-made call of a family is made, with gradients wanted or not, and values hold."""
-    given = [case.inputs(draw) for case in cases]
-    wanted = [case.want(inputs) for case, inputs in zip(cases, given, strict=True)]
-    outputs = []
-    with answer.noticing(family) as seen:
-        try:
-            for case, inputs in zip(cases, given, strict=True):
-                outputs.append(case.call(answer, inputs))
-                case.call(answer, tuple(leaf(value) for value in inputs))
-        finally:
-            if seen:
-                raise Finding("forbidden", cases[0].exercise, seen[0], detail=family)
-    for output, want, inputs in zip(outputs, wanted, given, strict=True):
-        same(output, want, like=first_float(inputs))
+def defaults(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
+    """Go through the parameters of a function, with their defaults."""
+    import inspect
+
+    for one in inspect.signature(function).parameters.values():
+        yield one.name, one.default
+
+
+def _like(given: tuple[Any, ...], want: Tensor) -> Tensor:
+    """Return what the output must be like: the float input, or the output of a mask itself."""
+    found = first_float(given) if floating(want) else None
+    return want if found is None else found
+
+
+def _dtypes(cases: Sequence[Case]) -> Callable[..., None] | None:
+    """Make one check of each function and dtype."""
+    subjects = [replace(s, note=str(dtype).removeprefix("torch.")) for s in _subjects(cases)
+                for dtype in OTHER_FLOATS]  # fmt: skip
+    by_note = {str(dtype).removeprefix("torch."): dtype for dtype in OTHER_FLOATS}
+
+    def in_dtype(answer: Any, draw: Draw, case: Subject) -> None:
+        for one in case.cases:
+            with situation(one.label, Rule("dtype")):
+                values(answer, draw.using(by_note[case.note]), one)
+
+    cites = Rule("dtype")
+    return (
+        vary("case", subjects)(check(about="dtypes", cites=cites)(in_dtype)) if subjects else None
+    )
+
+
+def _devices(cases: Sequence[Case]) -> Callable[..., None] | None:
+    def body(answer: Any, draw: Draw, case: Subject) -> None:
+        devices.device_ready(answer, draw, case.cases)
+
+    subjects = _subjects(cases)
+    marked = check(about="devices", cites=Rule("device"))(body)
+    return vary("case", subjects)(marked) if subjects else None
+
+
+def _refuses(refusals: Sequence[Refusal]) -> Callable[..., None] | None:
+    def body(answer: Any, draw: Draw, case: Refusal) -> None:
+        refused(answer, draw, case)
+
+    return vary("case", refusals)(check(about="edges")(body)) if refusals else None

@@ -1,0 +1,57 @@
+"""Which promise a failed check enforces, in the words of the stub or of the rules."""
+
+from __future__ import annotations
+
+import functools
+
+from grader import places
+from grader.answers.door import Call
+from grader.judging.outcome import Outcome
+from grader.stubs.pristine import NoStubsError, Pristine
+from grader.suite.case import floating
+from grader.suite.check import Check
+from grader.suite.compare import Finding
+from grader.suite.promises import Rule, cited, docstring_of, rules
+
+# a difference of such a kind is against a rule, whatever the check is about
+BY_KIND = {
+    "device": Rule("device"),
+    "no gradient": Rule("gradients"),
+    "changed": Rule("inputs"),
+    "forbidden": Rule("ready-made"),
+}
+
+
+def promise(check: Check, outcome: Outcome, call: Call | None) -> tuple[str, str] | None:
+    """Return who promises it, "The stub" or "The rules", and the sentence."""
+    found = outcome.finding
+    citation = check.cites[0]
+    if found is not None:
+        citation = found.cites or _by_kind(found, call) or citation
+    try:
+        said = cited(citation, *_texts(check.stem, check.exercise))
+    except (OSError, SyntaxError, KeyError, NoStubsError):
+        return None
+    who = "The rules" if isinstance(citation, Rule) else "The stub"
+    return None if said is None else (who, said)
+
+
+def _by_kind(found: Finding, call: Call | None) -> Rule | None:
+    given = (*call.args, *call.kwargs.values()) if call is not None else ()
+    if found.kind == "dtype" and any(map(floating, given)) and floating(found.expected):
+        return Rule("dtype")
+    if found.kind == "refused badly" and found.detail == "sizes":
+        return Rule("refusals")
+    return BY_KIND.get(found.kind)
+
+
+@functools.cache
+def _texts(stem: str, name: str) -> tuple[str, dict[str, str]]:
+    """Return the docstring of a stub, as it was at first, and the page of rules."""
+    stub = _pristine().chapters[stem].functions[name].decode()
+    return docstring_of(stub), rules(places.RULES)
+
+
+@functools.cache
+def _pristine() -> Pristine:
+    return Pristine()

@@ -1,0 +1,34 @@
+"""Models that suites hand to an answer: real modules, which note how they stand when asked."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from torch import nn
+
+# so many times is noted how a model stood
+MOST_NOTED = 12
+
+
+class Noted(list[Any]):
+    """What a model has noted; copies of the model note in the same list."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Noted:
+        return self
+
+
+class Handed(nn.Module):
+    """A model of a suite's that is handed to an answer.
+
+    It runs where the answer does. If that is another process its class is made there from its
+    source, so it uses nothing but `torch`, `nn` and what stands in the class itself.
+    """
+
+    noted: Noted
+
+
+def source_of(kind: type[Handed]) -> str:
+    """Return the source of a class of models, with those that it is made of."""
+    kinds = [one for one in reversed(kind.__mro__) if issubclass(one, Handed) and one is not Handed]
+    return "\n\n".join(inspect.cleandoc(inspect.getsource(one)) for one in kinds)

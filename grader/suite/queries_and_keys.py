@@ -1,0 +1,56 @@
+"""Inputs and refusals that several chapters share: queries, keys, and masks of their scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.suite.draw import Draw
+from grader.suite.refusals import Refusal, refusal
+
+
+def query_key(
+    draw: Draw, *batch: int, q: int = 5, k: int = 7, d_k: int = 3
+) -> tuple[Tensor, Tensor]:
+    """Draw queries and keys whose scores have a size of 1 to 5."""
+    return draw(*batch, q, d_k, scale=1.3), draw(*batch, k, d_k, scale=1.3)
+
+
+def causal(draw: Draw, n: int) -> Tensor:
+    """Return a mask that closes the future."""
+    return torch.ones(n, n, dtype=torch.bool, device=draw.device).tril()
+
+
+def query_key_refusals(exercise: str) -> list[Refusal]:
+    """List what every function of a query and a key refuses."""
+
+    def call(query: tuple[int, ...], key: tuple[int, ...]) -> Any:
+        return lambda answer, draw: getattr(answer, exercise)(draw(*query), draw(*key))
+
+    return [
+        refusal(
+            exercise, "ValueError: `query` or `key` has fewer than two dimensions.",
+            ("`query` is [3], with 1 dimension", call((3,), (7, 3))),
+            ("`key` is [3], with 1 dimension", call((5, 3), (3,))),
+            ("`query` and `key` are [3], with 1 dimension", call((3,), (3,))),
+        ),
+        refusal(
+            exercise, "ValueError: `query` and `key` differ in width.",
+            ("`query` is 3 wide and `key` is 2 wide", call((5, 3), (7, 2))),
+            ("`query` is 3 wide and `key` is 1 wide", call((5, 3), (7, 1))),
+            ("`query` is 1 wide and `key` is 3 wide", call((5, 1), (7, 3))),
+            ("`query` is [5, 7] and `key` is [7, 5], already turned", call((5, 7), (7, 5))),
+        ),
+        refusal(
+            exercise, "ValueError: `query` and `key` differ in their batch.",
+            ("`query` has a batch of 2 and `key` a batch of 1", call((2, 5, 3), (1, 7, 3))),
+            ("`query` has a batch of 1 and `key` a batch of 2", call((1, 5, 3), (2, 7, 3))),
+            ("`query` has a batch of 2 and `key` a batch of 11", call((2, 5, 3), (11, 7, 3))),
+            ("`query` is [5, 3], without a batch, and `key` is [2, 7, 3]",
+             call((5, 3), (2, 7, 3))),
+            ("`query` is [2, 5, 3] and `key` is [7, 3], without a batch",
+             call((2, 5, 3), (7, 3))),
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,102 @@
+"""What an answer must refuse: misfits, each with the sentence of the stub that says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from grader.answers.trouble import Unanswerable, words_of
+from grader.suite.compare import Finding, situation
+from grader.suite.draw import Draw
+
+# three shapes of four dimensions, twice: a sentence that names every number there is names none
+MOST_NUMBERS = 24
+BETWEEN = re.compile(r"(?<=\d)\s*[x\u00d7*]\s*(?=\d)", re.IGNORECASE)
+NO_SIZES = re.compile(r"\(\)|\[\]")
+NUMBER = re.compile(r"(?<![A-Za-z_\d.])-?\d+(?!\d|\.\d)")
+
+
+def numbers_in(text: str) -> list[str]:
+    """List the sizes that a sentence names, as people write them: 5x3, (2, 5, 3), n=5, 7-wide."""
+    return NUMBER.findall(BETWEEN.sub(" ", NO_SIZES.sub(" 0 ", text)))
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A call that must be refused.
+
+    Attributes:
+        why: what does not fit, with the sizes: "`query` is 3 wide and `key` is 2 wide".
+        call: makes the call.
+        names: what the error must name instead of one of the sizes in `why`; empty: nothing.
+    """
+
+    why: str
+    call: Callable[[Any, Draw], Any]
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A sentence under Raises, and misfits that it speaks of."""
+
+    exercise: str
+    cites: str
+    misfits: tuple[Misfit, ...]
+
+    @property
+    def error(self) -> type[Exception]:
+        """The error that the sentence begins with."""
+        return KeyError if self.cites.startswith("KeyError") else ValueError
+
+    @property
+    def id(self) -> str:
+        """The refusal as it stands in a check's name."""
+        words = re.findall(r"\w+", self.cites.partition(":")[2])
+        return f"{self.exercise}-{'_'.join(words)}"
+
+
+def refusal(exercise: str, cites: str, *misfits: tuple[Any, ...]) -> Refusal:
+    """Write down a refusal; each misfit is (why, call) or (why, call, names)."""
+    return Refusal(exercise, cites, tuple(Misfit(*one) for one in misfits))
+
+
+def refused(answer: Any, draw: Draw, refusal: Refusal) -> None:
+    """Demand that every misfit raises the error, with a sentence that says what does not fit.
+
+    Raises:
+        Finding: nothing was raised, another error was, or the sentence names nothing.
+    """
+    for misfit in refusal.misfits:
+        with situation(misfit.why):
+            _refused(answer, draw, misfit, refusal.error)
+
+
+def _refused(answer: Any, draw: Draw, misfit: Misfit, error: type[Exception]) -> None:
+    try:
+        result = misfit.call(answer, draw)
+    except (NotImplementedError, Unanswerable):
+        raise
+    except error as problem:
+        lacking = _lacking(words_of(problem), misfit)
+        if lacking:
+            kind = "word" if error is KeyError else "sizes"
+            said = f"{type(problem).__name__}: {words_of(problem)}"
+            raise Finding("refused badly", misfit.why, said, lacking, detail=kind) from None
+    except Exception as problem:
+        said = f"{type(problem).__name__}: {words_of(problem)}"
+        raise Finding("refused badly", misfit.why, said, error.__name__, detail="type") from problem
+    else:
+        raise Finding("not refused", misfit.why, result, error.__name__)
+
+
+def _lacking(said: str, misfit: Misfit) -> list[str]:
+    """List what a sentence should have named and did not."""
+    if misfit.names is not None:
+        return [word for word in misfit.names if word not in said]
+    wanted, named = numbers_in(misfit.why), numbers_in(said)
+    if len(named) <= MOST_NUMBERS and set(wanted) & set(named):
+        return []
+    return list(dict.fromkeys(wanted))
