@@ -81,7 +81,7 @@ CASES = [
 ]
 SPECIAL = [
     Case("scale_scores", minus_infinity, scale_scores, "minus_infinity",
-         cites="Minus infinity stays"),
+         cites="Minus infinity stays", everywhere=True),
     *(Case("scale_scores", lambda draw, d_k=d_k: (draw(5, 7, scale=3 * d_k**0.5), d_k),
            scale_scores, f"width_{d_k}") for d_k in (2, 64, 500)),
     *(Case("scaled_scores", lambda draw, d_k=d_k: query_key(draw, d_k=d_k), scaled_scores,

@@ -91,7 +91,11 @@ def masked_already(draw: Draw):
 def of_shapes(label: str, scores: tuple[int, ...], mask: tuple[int, ...]) -> Case:
     """Make a case of scores and a mask of these shapes."""
     inputs = lambda draw: (draw(*scores, scale=2), draw.mask(*mask))  # noqa: E731
-    return Case("apply_mask", inputs, apply_mask, label, cites="The mask may be smaller")
+    everywhere = label == "mask_of_keys"
+    return Case(
+        "apply_mask", inputs, apply_mask, label, cites="The mask may be smaller",
+        everywhere=everywhere,
+    )  # fmt: skip
 
 
 CASES = [
@@ -108,7 +112,8 @@ SPECIAL = [
     *of_lengths("one_position", written([1, 0], 1)),
     Case("apply_mask", turnable, apply_mask, "square"),
     Case("apply_mask", scores_of_zero, apply_mask, "scores_of_zero"),
-    Case("apply_mask", row_masked, apply_mask, "row_masked", cites="A row may be masked"),
+    Case("apply_mask", row_masked, apply_mask, "row_masked", cites="A row may be masked",
+         everywhere=True),
     Case("apply_mask", masked_already, apply_mask, "masked_already"),
     of_shapes("one_for_the_batch", (2, 5, 7), (5, 7)),
     of_shapes("mask_of_keys", (2, 5, 7), (2, 1, 7)),

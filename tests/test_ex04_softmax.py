@@ -94,11 +94,15 @@ CASES = [SOFTMAX, OVER_COLUMNS, WEIGHTS, WITH_MASK]
 
 
 def softmax_case(label, inputs, cites, **options):
-    return Case("softmax", inputs, softmax, label, options, cites=cites)
+    everywhere = cites in (MASKED, THROUGHOUT)
+    return Case("softmax", inputs, softmax, label, options, cites=cites, everywhere=everywhere)
 
 
 def weights_case(label, inputs, cites="None: everywhere"):
-    return Case("attention_weights", inputs, attention_weights, label, cites=cites)
+    everywhere = cites == NOTHING
+    return Case(
+        "attention_weights", inputs, attention_weights, label, cites=cites, everywhere=everywhere
+    )
 
 
 SPECIAL = [

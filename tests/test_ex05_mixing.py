@@ -156,13 +156,13 @@ SPECIAL = [
     Case("mix_values", rows_of_zeros, mix_values, "rows_of_zeros",
          cites="The weights are taken as they are"),
     Case("attention", causal_mask, attention, "causal"),
-    Case("attention", query_masked, attention, "query_masked", cites=NOTHING),
+    Case("attention", query_masked, attention, "query_masked", cites=NOTHING, everywhere=True),
     Case("attention", mask_of(2, 1, 7), attention, "mask_of_keys", cites=EVERYWHERE),
     Case("attention", mask_of(5, 7), attention, "one_mask_for_all", cites=EVERYWHERE),
     Case("cross_attention", padded_batch, cross_attention, "padded_batch",
          cites="None: all of them"),
     Case("cross_attention", nothing_real, cross_attention, "nothing_real",
-         cites="Where no memory token"),
+         cites="Where no memory token", everywhere=True),
 ]  # fmt: skip
 
 

@@ -171,7 +171,7 @@ CASES = [SPLIT, MERGE, MULTI, MASKED]
 
 
 def multi_case(label, inputs, cites=EVERYWHERE):
-    return Case("multi_head", inputs, multi_head, label, cites=cites)
+    return Case("multi_head", inputs, multi_head, label, cites=cites, everywhere=cites == NOTHING)
 
 
 SPECIAL = [

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from grader.answers.handed import MOST_NOTED, Handed, Noted
 from grader.suite import (
     OTHER_FLOATS,
     Case,
@@ -32,7 +33,6 @@ from grader.suite import (
 from grader.suite.arithmetic import heads64
 from grader.suite.devices import goes_backward, on_a_gpu
 from grader.suite.laws import gradients_match, pulled
-from grader.suite.modules import MOST_NOTED, Handed, Noted
 from grader.suite.tolerance import BY_DTYPE
 
 WORDS, WIDTH = 11, 6
@@ -176,7 +176,7 @@ CASES = [
 ]
 SPECIAL = [
     Case("mean_pool", full_and_single, mean_pool, "full_and_single"),
-    Case("mean_pool", loud_padding, mean_pool, "loud_padding", cites=PADDING),
+    Case("mean_pool", loud_padding, mean_pool, "loud_padding", cites=PADDING, everywhere=True),
 ]
 
 

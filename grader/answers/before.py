@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.answers import trees
-from grader.answers.lent import LentModule
 from grader.answers.wire import Opened, Parcel
 
 HOLDERS = (list, dict)
@@ -24,6 +23,7 @@ class Before:
         modules: which it is handed, or which is called.
         values: its arguments.
         known: how modules were after the last call that they had a part in; kept up here.
+        lent: whether a module was lent: what became of such a one is always told.
     """
 
     def __init__(
@@ -32,11 +32,11 @@ class Before:
         modules: Sequence[nn.Module],
         values: Iterable[Any],
         known: dict[int, list[Any]],
+        lent: Callable[[nn.Module], bool],
     ) -> None:
         self._message, self._modules, self._known = message, modules, known
         self._raw, self._shapes = bytes(message.raw), _shapes(message.tensors)
-        # what became of a lent one is always told
-        self._weights = [isinstance(m, LentModule) or self._before(m) for m in modules]
+        self._weights = [lent(module) or self._before(module) for module in modules]
         self._held = [(at, v, copy.copy(v)) for at, v in enumerate(values) if type(v) in HOLDERS]
 
     def inputs_changed(self) -> bool:

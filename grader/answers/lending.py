@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from grader.answers import trees
 from grader.answers.channel import WireError
-from grader.answers.whole import WHOLE
+from grader.answers.handed import MOST_NOTED, Handed, source_of
 from grader.answers.wire import Opened, Parcel
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Lending:
             "number": self.number_of(module),
             "tree": trees.described(module, parcel),
             "gradients": gradients,
-            "whole": WHOLE.get(type(module).__name__) is type(module),
+            "source": source_of(type(module)) if isinstance(module, Handed) else None,
             "training": [[path, part.training] for path, part in module.named_modules()],
         }
 
@@ -161,6 +161,17 @@ class Lending:
             trees.put(module, path, nn.Parameter(old.detach().clone()))
         self._set(module, weights, training, reply)
         self._set_gradients(module, extras, reply)
+
+    def take_noted(self, said: Any, message: Opened) -> None:
+        """Take over what models of the suite's have noted while the answer had them."""
+        for number, stands in said if type(said) is list else []:
+            module = self.module(number)
+            if not isinstance(module, Handed) or len(module.noted) + len(stands) > MOST_NOTED:
+                raise WireError("more was noted than there is room for")
+            for one in stands:
+                module.noted.append(
+                    {str(name): None if at is None else message.tensor(at) for name, at in one}
+                )
 
     def _set(self, module: nn.Module, weights: Any, training: Any, message: Opened) -> None:
         for paths, values, wants in trees.weights_of(weights, message):

@@ -1,7 +1,8 @@
-"""What the judge has lent the answer: models and functions that run on the judge's side.
+"""What the judge has lent the answer: models of a suite's, and stand-ins for exercises.
 
-An answer that is handed a model of the suite's holds its real weights, can train and move them,
-and each call of the model is asked of the judge.
+A model that a suite hands over is made here from its class's source: a module like any other. What
+stands in for an exercise is a solution, and none of that comes here: an answer holds the weights of
+such a module, can train and move them, and each call of it is asked of the judge.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 
 from grader.answers import trees
 from grader.answers.channel import WireError
-from grader.answers.whole import WHOLE
+from grader.answers.handed import Handed, Noted
 from grader.answers.wire import Opened, Parcel
 
 if TYPE_CHECKING:
@@ -47,18 +48,9 @@ class LentModule(nn.Module):
             "lent": self.kit_number,
             "copy": not own or self.kit_worker.lent.get(self.kit_number) is not self,
             "weights": trees.weights(self, parcel),
-            "extras": self.kit_extras(parcel),
+            "extras": extras(self, first, parcel),
             "training": [[path, part.training] for path, part in self.named_modules()],
         }
-
-    def kit_extras(self, parcel: Parcel) -> list[Any]:
-        """List, for every weight, whether it is still the one that was lent, and its gradient."""
-        first = self.__dict__["kit_first"]
-        return [
-            [path, first.get(path) is weight,
-             None if weight.grad is None else parcel.tensor(weight.grad.detach())]
-            for path, weight in trees.parameters(self)
-        ]  # fmt: skip
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LentModule:
         """Copy the weights; the copy is lent as well."""
@@ -77,12 +69,13 @@ class LentModule(nn.Module):
         return twin
 
 
-class Whole(LentModule):
-    """A module that was lent with its arithmetic: what its class says comes out."""
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Do what the class of the module does."""
-        return super(LentModule, self).forward(*args, **kwargs)
+def extras(module: nn.Module, first: dict[str, Any], parcel: Parcel) -> list[Any]:
+    """List, for every weight, whether it is still the one that was lent, and its gradient."""
+    return [
+        [path, first.get(path) is weight,
+         None if weight.grad is None else parcel.tensor(weight.grad.detach())]
+        for path, weight in trees.parameters(module)
+    ]  # fmt: skip
 
 
 def joined(worker: Worker, reply: Opened, leaves: list[Tensor]) -> Any:
@@ -122,23 +115,20 @@ def lent_class(worker: Worker, number: int, name: str) -> type[nn.Module]:
         parcel = worker.parcel()
         say = {"lent": number, "value": parcel.pack((args, kwargs))}
         reply = worker.ask("construct", say, parcel)
-        furnish(worker, self, reply.header["module"], reply)
+        self.kit_number = reply.header["module"]["number"]
+        self.__dict__["kit_first"] = furnish(worker, self, reply.header["module"], reply)
 
     return type(name, (LentModule,), {"__init__": make, "kit_worker": worker})
 
 
-def lent_module(worker: Worker, inner: Any, message: Opened) -> LentModule:
+def lent_module(worker: Worker, inner: Any, message: Opened) -> nn.Module:
     """Return a module that the judge lends; one that is known already gets its state anew."""
-    known = worker.lent.get(inner["number"])
+    number = inner["number"]
+    known = worker.lent.get(number)
     if known is None:
-        parts = trees.parts_of(inner["tree"]["parts"])
-        whole = WHOLE.get(parts[0].name) if inner["whole"] else None
-        bases = (LentModule,) if whole is None else (Whole, whole)
-        made = type(parts[0].name, bases, {"kit_worker": worker})
-        known = LentModule.__new__(made)
-        nn.Module.__init__(known)
-        furnish(worker, known, inner, message)
-    first = known.__dict__["kit_first"]
+        known = handed(inner["source"], inner["tree"]["parts"][0][1])
+        worker.first[number] = furnish(worker, known, inner, message)
+    first = known.__dict__.get("kit_first") or worker.first[number]
     for paths, values, wants in trees.weights_of(inner["tree"]["weights"], message):
         for path in paths[:1]:
             if trees.at(known, path) is not first[path]:
@@ -151,8 +141,18 @@ def lent_module(worker: Worker, inner: Any, message: Opened) -> LentModule:
     return known
 
 
-def furnish(worker: Worker, module: LentModule, inner: Any, message: Opened) -> None:
-    """Give a lent module its parts and its weights."""
+def handed(source: str, name: str) -> nn.Module:
+    """Make a model of a suite's, without its parts."""
+    space: dict[str, Any] = {"torch": torch, "nn": nn, "Handed": Handed, "__name__": "models"}
+    exec(source, space)
+    made: nn.Module = space[name].__new__(space[name])
+    nn.Module.__init__(made)
+    made.noted = Noted()  # type: ignore[assignment]
+    return made
+
+
+def furnish(worker: Worker, module: nn.Module, inner: Any, message: Opened) -> dict[str, Any]:
+    """Give a lent module its parts and its weights; return these."""
     parts = trees.parts_of(inner["tree"]["parts"])
     for part in parts[1:]:
         if part.kind is nn.MultiheadAttention:
@@ -173,9 +173,8 @@ def furnish(worker: Worker, module: LentModule, inner: Any, message: Opened) -> 
             layer.num_embeddings, layer.embedding_dim = layer.weight.shape
             layer.padding_idx = layer.max_norm = None
             layer.norm_type, layer.scale_grad_by_freq, layer.sparse = 2.0, False, False
-    module.kit_number = inner["number"]
-    module.__dict__["kit_first"] = dict(trees.parameters(module))
-    worker.lent[module.kit_number] = module
+    worker.lent[inner["number"]] = module
+    return dict(trees.parameters(module))
 
 
 def _bare(kind: type[nn.Module]) -> nn.Module:

@@ -376,6 +376,7 @@ class RemoteWorld(End):
             if type(at) is not int or not 0 <= at < len(parcel.sent):
                 raise WireError("an input that was not given")
             self.became.append((parcel.sent[at], reply.tensor(number)))
+        self.lending.take_noted(reply.header.get("noted"), reply)
         modules = reply.header.get("modules")
         for one in modules if type(modules) is list else []:
             if type(one) is not list or len(one) != 5:

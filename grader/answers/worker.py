@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from grader.answers import kernels, raised, trees
 from grader.answers.before import Before
 from grader.answers.channel import Channel, WireError
-from grader.answers.door import crossed
+from grader.answers.door import call_again, crossed
 from grader.answers.end import End
-from grader.answers.lent import LentModule, lent_class, lent_function, lent_module
+from grader.answers.lent import LentModule, extras, lent_class, lent_function, lent_module
 from grader.answers.pretended import Crossing
 from grader.answers.ready_made import noticing_names
 from grader.answers.trouble import BrokenFile, Hangs, TimeLimit, printable
@@ -190,9 +190,12 @@ class Worker(End):
         modules = [v for v in (made, *given) if isinstance(v, nn.Module)]
         leaves = [value for value in message.tensors if value.requires_grad]
         if modules:
-            own = [m for m in modules if not isinstance(m, LentModule)]
+            own = [m for m in modules if self._lent_number(m) is None]
             leaves += _unique(weight for module in own for weight in trees.leaves(module))
-        before = Before(message, modules, given, self._as_they_were)
+        before = Before(
+            message, modules, given, self._as_they_were,
+            lambda module: self._lent_number(module) is not None,
+        )  # fmt: skip
         calls = self._calls(made, header)
         told: dict[str, Any] = {}
         handed: list[Any] = []
@@ -247,7 +250,9 @@ class Worker(End):
         self.objects: dict[int, nn.Module] = {}
         self.numbers: dict[int, int] = {}
         self._as_they_were: dict[int, list[Any]] = {}
-        self.lent: dict[int, LentModule] = {}
+        self.lent: dict[int, nn.Module] = {}
+        self.first: dict[int, dict[str, Any]] = {}
+        self._told_of: dict[int, int] = {}
         self.went_through: dict[int, LentModule] = {}
         self._generators: dict[int, torch.Generator] = {}
         self._undo.close()
@@ -368,6 +373,9 @@ class Worker(End):
             now = [[i, parcel.tensor(v.detach())] for i, v in enumerate(message.tensors)]
             say["inputs"] = now
         modules = before.modules_changed()
+        noted = self._noted(parcel) if self.lent else []
+        if noted:
+            say["noted"] = noted
         if modules:
             say["modules"] = [self._state(module, parcel) for module in modules]
         holders = before.holders_changed(parcel)
@@ -375,11 +383,33 @@ class Worker(End):
             say["holders"] = holders
         return say
 
+    def _lent_number(self, module: nn.Module) -> int | None:
+        """Return the number under which a module was lent, if it was."""
+        if isinstance(module, LentModule):
+            return module.kit_number
+        return next((number for number, one in self.lent.items() if one is module), None)
+
+    def _noted(self, parcel: Parcel) -> list[Any]:
+        """Say what models of the suite's have noted since that was last said."""
+        said = []
+        for number, module in self.lent.items():
+            noted = module.__dict__.get("noted", ())
+            news = noted[self._told_of.get(number, 0) :]
+            self._told_of[number] = len(noted)
+            if news:
+                said.append([number, [
+                    [[name, None if v is None else parcel.tensor(v)] for name, v in one.items()]
+                    for one in news
+                ]])  # fmt: skip
+        return said
+
     def _state(self, module: nn.Module, parcel: Parcel) -> list[Any]:
         training = [[path, part.training] for path, part in module.named_modules()]
         weights = trees.weights(module, parcel)
-        if isinstance(module, LentModule):
-            return ["lent", module.kit_number, weights, training, module.kit_extras(parcel)]
+        lent = self._lent_number(module)
+        if lent is not None:
+            first = module.__dict__.get("kit_first") or self.first.get(lent, {})
+            return ["lent", lent, weights, training, extras(module, first, parcel)]
         number = self.numbers.get(id(module), 0)
         return ["own", number, weights, training, []]
 
@@ -387,8 +417,8 @@ class Worker(End):
 
     def special(self, value: Any, parcel: Parcel) -> Any:
         """Turn an object of the answer's into JSON."""
-        if isinstance(value, LentModule):
-            return {"b": value.kit_number}
+        if isinstance(value, nn.Module) and self._lent_number(value) is not None:
+            return {"b": self._lent_number(value)}
         if isinstance(value, nn.Module):
             if id(value) not in self.numbers:
                 self.numbers[id(value)] = len(self.objects) + 1

@@ -14,8 +14,8 @@ from grader.answers.door import Answers
 from grader.chapters import Catalogue, Exercise
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
-from grader.suite.check import Check
 from grader.suite.case import exact, floating
+from grader.suite.check import Check
 
 
 @dataclass

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from grader.chapters import Exercise
-from grader.suite.draw import Draw
 from grader.suite.case import floating
+from grader.suite.draw import Draw
 
 Answer = Callable[..., Any]
 

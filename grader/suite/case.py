@@ -31,6 +31,7 @@ class Case:
         documents: the sizes of the documents' examples of this function.
         large: the sizes at which scores of 1e4 can be drawn; None for a function without scores.
         cites: the sentence that the values of this case enforce.
+        everywhere: whether special inputs matter in every dtype, for gradients and on devices, too.
     """
 
     exercise: str
@@ -43,6 +44,7 @@ class Case:
     documents: tuple[Mapping[str, int], ...] = ()
     large: Mapping[str, int] | None = None
     cites: Citation = RETURNS
+    everywhere: bool = False
 
     @property
     def id(self) -> str:

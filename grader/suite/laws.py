@@ -50,10 +50,10 @@ def checks_by_law(
 
     Args:
         cases: how the functions are called; every law that fits is held against them.
-        special: inputs that matter by themselves: their values, in every dtype, and gradients.
+        special: inputs that matter by themselves; their values are compared.
         refusals: what must be refused.
     """
-    every = [*cases, *special]
+    every = [*cases, *(case for case in special if case.everywhere)]
     floats = [case for case in every if _floats(case)]
     made = {
         "values": _each(values, cases),
@@ -64,10 +64,10 @@ def checks_by_law(
         "batches": _law(values, _batches(cases), Rule("batch"), about="shapes"),
         "special": _each(values, special),
         "large": _law(values_of_large_scores, _large(cases), None, about="values"),
-        "gradients": _law(gradients, _with_batch(floats), Rule("gradients"), about="gradients"),
+        "gradients": _law(gradients, _subjects(floats), Rule("gradients"), about="gradients"),
         "dtypes": _dtypes(floats),
         "device_ready": _devices(every),
-        "strides": _law(strides, _with_batch(cases), Rule("strides"), about="calls"),
+        "strides": _law(strides, _strided(cases), Rule("strides"), about="calls"),
         "inputs_unchanged": _law(inputs_unchanged, _subjects(every), Rule("inputs"), about="calls"),
         "called_again": _law(called_again, _subjects(cases), Rule("calls"), about="calls"),
         "arguments": _law(arguments, _subjects(cases), Rule("arguments"), about="calls"),
@@ -148,12 +148,11 @@ def _batches(cases: Sequence[Case]) -> list[Subject]:
     return _subjects(case.at(*kind) for case in batched for kind in kinds)
 
 
-def _with_batch(cases: Sequence[Case]) -> list[Subject]:
+def _strided(cases: Sequence[Case]) -> list[Subject]:
     """Take each case as it is, and in a batch if it can be in one."""
-    found = []
-    for case in cases:
-        found += [case, case.at(2)] if case.takes_batches and not case.batch else [case]
-    return _subjects(found)
+    return _subjects(
+        one for case in cases for one in ([case, case.at(2)] if case.takes_batches else [case])
+    )
 
 
 def _large(cases: Sequence[Case]) -> list[Subject]:
@@ -260,7 +259,7 @@ def pulled(output: Tensor, leaves: list[Tensor], pull: Tensor) -> list[Tensor | 
 
 def strides(answer: Any, draw: Draw, case: Case) -> None:
     """Inputs whose memory is not in order give the same output."""
-    for name, scatter in SCATTERED.items():
+    for name, scatter in SCATTERED.items() if case.batch else [("swapped", swapped)]:
         given = case.given(draw)
         want = case.want(given)
         scattered = tuple(scatter(v) if isinstance(v, Tensor) else v for v in given)
@@ -287,7 +286,7 @@ def spaced(values: Tensor) -> Tensor:
     return torch.stack([values, values], -1)[..., 0]
 
 
-SCATTERED = {"swapped": swapped, "turned": turned, "spaced": spaced}
+SCATTERED = {"swapped": swapped, "turned": turned}
 
 
 def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import Any
 
 from torch import nn
@@ -31,4 +32,4 @@ class Handed(nn.Module):
 def source_of(kind: type[Handed]) -> str:
     """Return the source of a class of models, with those that it is made of."""
     kinds = [one for one in reversed(kind.__mro__) if issubclass(one, Handed) and one is not Handed]
-    return "\n\n".join(inspect.cleandoc(inspect.getsource(one)) for one in kinds)
+    return "\n\n".join(textwrap.dedent(inspect.getsource(one)) for one in kinds)
