@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -53,11 +54,11 @@ def _is_error(came: object) -> bool:
     return type(came).__name__.endswith(("Error", "Exception"))
 
 
-SECOND_CALLS = ("the output of a second call", "the output with another memory")
+LATER_CALL = re.compile(r"^the \w+ of a (second|third)")
 
 
 def _of_an_earlier_call(found: Finding) -> bool:
-    return found.kind == "value" and found.label.startswith(SECOND_CALLS)
+    return found.kind == "value" and bool(LATER_CALL.match(found.label))
 
 
 def _nan_gradient(found: Finding) -> bool:

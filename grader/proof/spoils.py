@@ -12,6 +12,7 @@ from torch import Tensor
 from grader.chapters import Exercise
 from grader.suite.case import floating
 from grader.suite.draw import Draw
+from grader.suite.laws import Subject
 
 Answer = Callable[..., Any]
 
@@ -93,9 +94,10 @@ SPOILS = (
 
 def spoils_for(exercise: Exercise, device: str = "cpu") -> list[Spoil]:
     """Spoil only where a law of gradients tells what inputs there are, and where it is wrong."""
-    cases = [c.params["case"] for c in exercise.checks if c.name.startswith("gradients[")]
-    given = [v for case in cases for v in case.inputs(Draw()) if floating(v)]
-    several = any(sum(map(floating, case.inputs(Draw()))) > 1 for case in cases)
+    subjects = [c.params.get("case") for c in exercise.checks if c.about == "gradients"]
+    cases = [case for one in subjects if isinstance(one, Subject) for case in one.cases]
+    given = [v for case in cases for v in case.given(Draw()) if floating(v)]
+    several = any(sum(map(floating, case.given(Draw()))) > 1 for case in cases)
     scattered = any(value.dim() > 1 for value in given)
     needs = {
         "gradient_cut_for_one_input": several,
