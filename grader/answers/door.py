@@ -21,11 +21,19 @@ from grader.answers.pretended import Crossing, Mistake
 
 @dataclass(frozen=True)
 class Call:
-    """The last call that went through the door, for the message."""
+    """A call that went through the door, for the message.
+
+    Attributes:
+        name: the exercise.
+        args: what it was called with.
+        kwargs: the same, by name.
+        made: of a module that is called, the call that made it.
+    """
 
     name: str
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
+    made: Call | None = None
 
 
 @dataclass(frozen=True)
@@ -120,9 +128,10 @@ class Answer:
             made = self._world.function(self._stem, name)
 
         def door(*args: Any, **kwargs: Any) -> Any:
-            self._calls.append(Call(name, args, kwargs))
+            call = Call(name, args, kwargs)
+            self._calls.append(call)
             if getattr(made, "leaves_inputs", False):
-                return made(*args, **kwargs)
+                return self._noted(made(*args, **kwargs), call)
             kept = Kept((*args, *kwargs.values()))
             try:
                 result = made(*args, **kwargs)
@@ -131,9 +140,23 @@ class Answer:
                 raise
             result, became = kept.settle(result)
             self._became += became
-            return result
+            return self._noted(result, call)
 
         return door
+
+    def _noted(self, result: Any, made: Call) -> Any:
+        """Note the calls of a module that was made."""
+        if isinstance(result, nn.Module):
+
+            def note(_: Any, args: Any, kwargs: Any) -> None:
+                self._calls.append(Call(made.name, args, kwargs, made))
+
+            noting = getattr(result, "note_calls", None)
+            if noting is not None:
+                noting(note)
+            else:
+                result.register_forward_pre_hook(note, with_kwargs=True)
+        return result
 
     def repeated(self, times: int, name: str, *args: Any) -> list[Any]:
         """Call an exercise again and again with the same arguments."""

@@ -28,8 +28,15 @@ class Mirror(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Call the module that this one stands for."""
         twin = self.kit_twin
+        if not self.kit_path:
+            for note in twin.noting:
+                note(self, args, kwargs)
         where = {"twin": twin, "module": twin.number, "path": self.kit_path}
         return twin.world.call(where, args, kwargs)
+
+    def note_calls(self, note: Callable[..., Any]) -> None:
+        """Let `note` know of each call of the module."""
+        self.kit_twin.noting.append(note)
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Move the module to a dtype; its device is where the answer runs."""
@@ -74,6 +81,7 @@ class Twin:
         self.world, self.number = world, number
         self.root: nn.Module = nn.Module()
         self.watched: dict[str, Callable[..., Any]] = {}
+        self.noting: list[Callable[..., Any]] = []
         self._known: dict[str, tuple[int, int, bool]] = {}
         self._training: dict[str, bool] = {}
 

@@ -87,6 +87,12 @@ COMMON = (
         "A NumPy array came back: stay in torch, NumPy knows neither gradients nor the GPU.",
     ),
     Common(
+        "sum_of_nothing",
+        lambda found: found.kind == "type" and type(found.actual) is int and found.actual == 0,
+        "The number 0 came back: a sum that starts at 0 and got nothing to add. Start with zeros "
+        "of the right shape.",
+    ),
+    Common(
         "returns_plain_number",
         _type(bool, int, float, complex),
         "A plain Python number came back: `.item()`, `float()` or `int()` cuts it from its graph; "
@@ -122,8 +128,8 @@ COMMON = (
     Common(
         "becomes_float32",
         _dtype(torch.float32),
-        "The output is float32 whatever comes in: a constant, `.float()` or a dtype was written "
-        "out; take the dtype from the input.",
+        "The output is float32 whatever comes in: a tensor that was made without `dtype=`, a "
+        "`.float()` or a dtype that is written out has decided it. Take the dtype from the input.",
     ),
     Common(
         "becomes_float64",
@@ -202,6 +208,16 @@ COMMON = (
         _nan_gradient,
         "The gradient is NaN or infinite although the output is right: a division 0 / 0 or "
         "-inf - -inf was mended after it happened. Keep it from happening.",
+    ),
+    Common(
+        "module_changes_its_dtype",
+        lambda found: (
+            found.kind == "changed"
+            and isinstance(found.actual, torch.Tensor)
+            and found.actual.dtype != found.expected.dtype
+        ),
+        "It has another dtype after the call: on a module `.half()`, `.float()`, `.double()` and "
+        "`.to(dtype)` change the module itself, for everybody who holds it.",
     ),
     Common(
         "changes_its_input",

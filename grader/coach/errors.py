@@ -1,8 +1,12 @@
-"""Slips that every function knows: recognised by the error that is raised."""
+"""Slips that every function knows: recognised by the error that is raised, and by its line.
+
+A cause is named only where the text of the error and the student's own line that failed agree.
+"""
 
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,24 +15,147 @@ from grader.answers.trouble import words_of
 
 @dataclass(frozen=True)
 class ErrorSlip:
-    """A slip told by the error that it raises."""
+    """A slip told by the error that it raises.
+
+    Attributes:
+        name: as the report names it.
+        pattern: fits the type and the text of the error.
+        says: the sentence.
+        line: fits the line that failed, if that matters.
+        beside: fits no line of this slip.
+    """
 
     name: str
     pattern: re.Pattern[str]
     says: str
+    line: re.Pattern[str] | None = None
+    beside: re.Pattern[str] | None = None
+
+    def fits(self, said: str, line: str) -> bool:
+        """Tell whether an error, and the line that failed, show this slip."""
+        if not self.pattern.search(said):
+            return False
+        if self.line is not None and not self.line.search(line):
+            return False
+        return self.beside is None or not self.beside.search(line)
 
 
-def _error(name: str, pattern: str, says: str) -> ErrorSlip:
-    return ErrorSlip(name, re.compile(pattern, re.IGNORECASE), says)
+def _error(
+    name: str, pattern: str, says: str, line: str | None = None, beside: str | None = None
+) -> ErrorSlip:
+    return ErrorSlip(
+        name,
+        re.compile(pattern, re.IGNORECASE),
+        says,
+        None if line is None else re.compile(line),
+        None if beside is None else re.compile(beside),
+    )
 
 
 OTHER_SIGNATURE = "other_signature"
+PRODUCT = r"(?<!^)@|matmul|\bmm\(|bmm|einsum|linear|dot\("
+TIMES = r"(?<!\*)\*(?!\*)"
 ERRORS = (
+    _error(
+        "no_cuda_here",
+        r"not compiled with CUDA|No CUDA GPUs|no NVIDIA driver|without ATen_cuda|cudaGetDeviceCount",
+        '"cuda" or `.cuda()` asks for a GPU whatever the inputs are on, and here is none: take the '
+        "device from an input.",
+    ),
+    _error(
+        "loss_made_with_its_inputs",
+        r"Boolean value of Tensor|CrossEntropyLoss",
+        "nn.CrossEntropyLoss is a class: it is made first and called then, "
+        "nn.CrossEntropyLoss()(logits, targets). F.cross_entropy(logits, targets) does it at once.",
+        line=r"\w+Loss\(\s*[^)\s]",
+    ),
+    _error(
+        "loss_arguments_swapped",
+        r"log_softmax.*not implemented for 'Long'|class probabilities, got Long",
+        "cross_entropy takes the logits first and the targets second.",
+    ),
+    _error(
+        "targets_are_floats",
+        r"expected target dtype to be Long",
+        "The targets of cross_entropy are ids, torch.long: here they are floats.",
+    ),
+    _error(
+        "loss_of_another_batch",
+        r"to match target batch_size|Expected target size",
+        "cross_entropy wants one row of logits for each target, [batch, vocab_size] and [batch]: "
+        "here their numbers differ.",
+    ),
+    _error(
+        "nothing_to_train",
+        r"optimizer got an empty parameter list",
+        "The optimiser got no weights: hand it model.parameters(), and a generator can be gone "
+        "through only once.",
+    ),
+    _error(
+        "weights_for_the_optimiser",
+        r"params argument given to the optimizer",
+        "An optimiser takes all weights at once, model.parameters().",
+    ),
+    _error(
+        "graph_used_twice",
+        r"backward through the graph a second time",
+        "One graph was gone back through twice: the loss has to be computed anew, from the model, "
+        "in every step.",
+    ),
+    _error(
+        "backward_of_many_numbers",
+        r"implicitly created only for scalar outputs",
+        "`backward()` starts at one number: take the mean or the sum first.",
+    ),
+    _error(
+        "float_for_a_size",
+        r"must be (tuple of ints|int|SymInt)\b.*(not|but got) float|'float' object cannot be "
+        r"interpreted as an integer|valid indices \(got float\)",
+        "A size or an index is a float here: `/` gives a float also where it comes out even. Write "
+        "`//`.",
+    ),
+    _error(
+        "one_number_for_many",
+        r"converted to an index|slice indices must be integers",
+        "One number is needed there, a count or a place, and a whole tensor came: take its entries "
+        "one by one, or compare with torch.arange(n).",
+    ),
+    _error(
+        "words_for_ids",
+        r"too many dimensions 'str'",
+        "A tensor cannot hold words: look up each word's id in the vocabulary first.",
+    ),
+    _error(
+        "list_of_words_to_the_model",
+        r"argument 'indices'.*must be Tensor, not (list|str)",
+        "The model was asked with a list: it wants a tensor of ids, [batch, n].",
+    ),
+    _error(
+        "ids_without_a_batch",
+        r"the model is asked with ids \[batch, n\]",
+        "The model takes a batch: one sequence is ids[None], [1, n].",
+    ),
+    _error(
+        "rows_of_different_length",
+        r"expected sequence of length",
+        "The rows that were put into one tensor have different lengths.",
+    ),
+    _error(
+        "id_out_of_range",
+        r"index out of range in self|Target \d+ is out of bounds",
+        "An id is as large as the table, or larger: the embedding and the head have one row for "
+        "each word of the vocabulary, counted from 0.",
+    ),
+    _error(
+        "not_in_the_list",
+        r"is not in list|is not in tuple",
+        "`.index` was asked for something that is not there.",
+    ),
     _error(
         "nothing_returned_inside",
         r"'NoneType'|NoneType object",
         "A None was used as a value: an optional argument that was not given, or what came from a "
-        "function that ends without `return`.",
+        "function that returns nothing.",
     ),
     _error(
         "brackets_mixed_up",
@@ -44,7 +171,7 @@ ERRORS = (
     ),
     _error(
         "matrix_needed",
-        r"input tensor must have at least 2 dimensions",
+        r"input tensor must have at least 2 dimensions|only supported on matrices",
         "A matrix is needed on that line, and a vector came: one of its two sizes is missing.",
     ),
     _error(
@@ -71,8 +198,14 @@ ERRORS = (
     ),
     _error(
         "list_for_a_tensor",
-        r"must be Tensor, not (list|tuple)|got \((list|tuple)\b|'(list|tuple)' object has no",
+        r"must be Tensor, not (list|tuple)|got \((list|tuple)\b|'(list|tuple)' object has no|"
+        r"type\(s\) for [-+*/@]+: ('Tensor' and 'list'|'list' and 'Tensor')|multiply sequence",
         "A list stands where a tensor belongs: torch.stack makes one tensor of many.",
+    ),
+    _error(
+        "tensor_for_a_list",
+        r"must be tuple of Tensors, not Tensor",
+        "torch.cat and torch.stack take all their tensors in one list: torch.cat([a, b], dim=...).",
     ),
     _error(
         "number_into_torch",
@@ -82,13 +215,14 @@ ERRORS = (
     ),
     _error(
         "number_for_a_tensor",
-        r"'(int|float|bool)' object (has no attribute|is not (subscriptable|iterable))",
+        r"'(int|float|bool)' object (has no attribute|is not (subscriptable|iterable))|"
+        r"type '(int|float)' has no len",
         "A plain Python number is used like a tensor, whose methods it does not have: or do two "
         "arguments stand in the wrong order?",
     ),
     _error(
         "arithmetic_with_a_mask",
-        r"operator, (on|with) (a|two) bool tensor",
+        r"operator, (on|with) (a|two) bool tensor|not implemented for 'Bool'",
         "A mask is of booleans: it is turned round with `~` and joined with & and |, not with - or "
         "+.",
     ),
@@ -139,6 +273,11 @@ ERRORS = (
         "Ids and targets are whole numbers, torch.long: leave their dtype as it came.",
     ),
     _error(
+        "mean_of_whole_numbers",
+        r"could not infer output dtype|only support floating point",
+        "A mean or a deviation of whole numbers was asked for: turn them into floats first.",
+    ),
+    _error(
         "mixed_dtypes",
         r"same dtype|expected scalar type|dtypes? .*(differ|match)|but got .*(half|float|double|"
         r"bfloat16|long)|must match .*dtype|expected .* dtype|not implemented for",
@@ -163,15 +302,44 @@ ERRORS = (
         "With a size of 0 there is nothing to stack or cat: make room for an empty answer.",
     ),
     _error(
+        "first_of_nothing",
+        r"index 0 is out of bounds.*with size 0|list index out of range|max\(\) arg is an empty|"
+        r"zero-size|numel\(\) == 0|with no identity",
+        "There is no first or largest one where there is nothing: a size of 0 needs an answer of "
+        "its own.",
+    ),
+    _error(
         "reshaped_to_another_size",
-        r"shape .* is invalid for input",
+        r"shape .* is invalid for input|don't multiply up to the size",
         "The sizes that you reshape to do not multiply to what is there: count them, with any "
         "number of batch dimensions in front, `*x.shape[:-1]`.",
     ),
     _error(
+        "fewer_sizes_than_dimensions",
+        r"Number of dimensions of repeat dims|the number of sizes provided|desired ordering of "
+        r"dimensions",
+        "`expand`, `repeat` and `permute` want a size or a place for each dimension that the "
+        "tensor has; a new dimension comes first, by unsqueeze or [None].",
+    ),
+    _error(
+        "entry_by_entry",
+        r"size of tensor a",
+        "`*` multiplies entry by entry, and these sizes do not line up for that. A product of "
+        "matrices is `@`.",
+        line=TIMES,
+        beside=PRODUCT,
+    ),
+    _error(
+        "sizes_do_not_line_up",
+        r"size of tensor a",
+        "Entry by entry the sizes have to line up, counted from the right: write the shapes of "
+        "both sides beside the line. A dimension of 1 is likely missing, [:, None] or keepdim=True.",
+        beside=PRODUCT,
+    ),
+    _error(
         "sizes_do_not_fit",
         r"shapes cannot be multiplied|size of tensor a|must match the (size|existing)|"
-        r"expected size for first two dimensions|"
+        r"expected size for first two dimensions|sizes of tensors must match|"
         r"not broadcastable|inconsistent tensor size|expanded size|"
         r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2|vec",
         "The sizes do not fit together: write the shape of each factor beside its line; a "
@@ -191,7 +359,7 @@ ERRORS = (
     ),
     _error(
         "truth_of_a_tensor",
-        r"truth value|bool value of tensor|ambiguous",
+        r"truth value of|bool value of tensor|boolean value of tensor",
         "`if`, `and`, `or` and `not` cannot judge a whole tensor. Whether one was given at all is "
         "asked with `is not None`; entry by entry it takes torch.where, &, | and ~.",
     ),
@@ -200,6 +368,11 @@ ERRORS = (
         r"converted to (Python )?scalar|only one element tensors",
         "`.item()`, `float()`, `int()` or a function of `math` met a tensor of more than one "
         "element: torch has its own functions for those.",
+    ),
+    _error(
+        "divided_by_zero",
+        r"ZeroDivisionError",
+        "A plain number was divided by 0: where a size or a count may be 0, look at it first.",
     ),
     _error(
         "endless_recursion",
@@ -228,6 +401,7 @@ ERRORS = (
         "assertion",
         r"^AssertionError",
         "An `assert` of yours does not hold for sizes that fit.",
+        line=r"^assert\b",
     ),
     _error(
         "unknown_name",
@@ -248,15 +422,10 @@ ERRORS = (
 )
 
 
-# ValueErrors of torch and of Python; the others are the student's
-OF_TORCH = re.compile(
-    r"values to unpack|only one element tensors|converted to Python scalar|converted to scalar"
-)
 REFUSED = ErrorSlip(
     "refuses_what_fits",
     re.compile("^ValueError"),
-    "You refuse sizes that do fit: look at which dimensions the condition before the `raise` "
-    "compares, and whether a transpose is missing.",
+    "You refuse what does fit: look at which sizes the condition before the `raise` compares.",
 )
 HANDED_ON = ErrorSlip(
     "hands_on_a_misfit",
@@ -266,17 +435,21 @@ HANDED_ON = ErrorSlip(
 )
 
 
-def error_slip(error: BaseException, functions: Sequence[str] = ("?",)) -> ErrorSlip | None:
-    """Return the slip that an error shows, by its text.
+def error_slip(
+    error: BaseException, frames: Sequence[traceback.FrameSummary] | None = None
+) -> ErrorSlip | None:
+    """Return the slip that an error shows, by its text and by the line that failed.
 
     Args:
         error: what was raised.
-        functions: those of the answer that it went through; none if the call itself failed.
+        frames: those of the answer's own that it went through; none if the call itself failed;
+            None if they are not known.
     """
-    inside = bool(functions)
-    if isinstance(error, ValueError) and inside and not OF_TORCH.search(words_of(error)):
-        public = {name for name in functions if not name.startswith("_")}
+    inside = frames is None or bool(frames)
+    line = (frames[-1].line or "") if frames else ""
+    if isinstance(error, ValueError) and line.startswith("raise"):
+        public = {frame.name for frame in frames or () if not frame.name.startswith(("_", "<"))}
         return HANDED_ON if len(public) > 1 else REFUSED
     said = f"{type(error).__name__}: {words_of(error)}"
-    fitting = [slip for slip in ERRORS if slip.pattern.search(said)]
+    fitting = [slip for slip in ERRORS if slip.fits(said, line)]
     return next((s for s in fitting if not (inside and s.name == OTHER_SIGNATURE)), None)

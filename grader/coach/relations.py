@@ -13,6 +13,12 @@ from grader.suite.compare import plain
 
 # an output of another shape may be as large as it likes
 MOST_NUMBERS = 100_000
+# so many times the tolerance is still near
+NEARLY = 10.0
+NEARLY_RIGHT = (
+    "All of it is nearly right: a constant with too few digits, a small number added, or a step in "
+    "another dtype, rather than another formula."
+)
 
 
 def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) -> str | None:
@@ -27,19 +33,29 @@ def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) ->
         return None
     got, want = plain(actual), plain(expected)
     within = tolerance.of(actual.dtype)
+    if got.shape == want.shape and _nearly(got, want, within):
+        return NEARLY_RIGHT
 
     def near(a: Tensor, b: Tensor) -> bool:
         return a.shape == b.shape and torch.allclose(a, b, within.relative, within.absolute)
 
     if got.shape != want.shape:
         return _of_shapes(got, want, near)
-    for sentence, holds in _of_values(got, want, near):
+    for sentence, holds in (*_of_values(got, want, near), *_of_rows(got, want, near)):
         if holds():
             return sentence
     for given in inputs:
         if given.is_floating_point() and near(got, plain(given)):
             return "Your output equals one of the inputs."
     return _of_places(got, want, within, actual.is_floating_point()) or _of_factor(got, want, near)
+
+
+def _nearly(got: Tensor, want: Tensor, within: tolerance.Tolerance) -> bool:
+    """Tell whether values are so near the right ones that rounding is enough to explain it."""
+    room = NEARLY * (within.absolute + within.relative * want.abs())
+    finite = torch.isfinite(want)
+    same = torch.equal(got[~finite].nan_to_num(), want[~finite].nan_to_num())
+    return same and bool((got - want)[finite].abs().le(room[finite]).all())
 
 
 def _of_shapes(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
@@ -70,6 +86,71 @@ def _of_values(
         "True and False are swapped.",
         lambda: bool(((got + want) == 1).all()) and bool(((got == 0) | (got == 1)).all()),
     )
+
+
+def _of_rows(
+    got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
+) -> Iterator[tuple[str, Callable[[], bool]]]:
+    """Look at rows, columns and sequences: what they have in common, and what they should not."""
+    yield (
+        "Your values are the right ones, rounded.",
+        lambda: any(
+            bool(torch.equal(got, torch.round(want, decimals=digits))) for digits in range(5)
+        ),
+    )
+    if want.dim() < 2 or min(want.shape[-2:]) < 2:
+        return
+    yield (
+        "All your rows are the same, and should not be.",
+        lambda: near(got, got[..., :1, :].expand_as(got)) and not _alike(want, -2),
+    )
+    yield (
+        "All your columns are the same, and should not be.",
+        lambda: near(got, got[..., :1].expand_as(got)) and not _alike(want, -1),
+    )
+    yield (
+        "Each row is the mean of the right rows down to it: a running mean.",
+        lambda: near(got, want.cumsum(-2) / _counted(want)),
+    )
+    yield "Each row is the sum of the right rows down to it.", lambda: near(got, want.cumsum(-2))
+    yield (
+        "Each row is the right one times a factor of its own.",
+        lambda: near(got, want * _factors(got, want, -1)),
+    )
+    yield (
+        "Each column is the right one times a factor of its own.",
+        lambda: near(got, want * _factors(got, want, -2)),
+    )
+    yield (
+        "The rows should sum to 1, and yours sum to a little less.",
+        lambda: (
+            near(want.sum(-1), torch.ones(want.shape[:-1], dtype=want.dtype))
+            and bool(((got.sum(-1) < 1 - 1e-6) & (got.sum(-1) > 0.9)).all())
+        ),
+    )
+    if want.dim() >= 3 and len(want) > 1:
+        yield (
+            "Only the first sequence of the batch is right.",
+            lambda: near(got[0], want[0]) and not any(map(near, got[1:], want[1:])),
+        )
+        yield (
+            "Every sequence of the batch got what belongs to the first one.",
+            lambda: near(got, want[:1].expand_as(want)),
+        )
+
+
+def _alike(values: Tensor, dim: int) -> bool:
+    return torch.allclose(values, values.narrow(dim, 0, 1).expand_as(values))
+
+
+def _counted(values: Tensor) -> Tensor:
+    return torch.arange(1, values.shape[-2] + 1, dtype=values.dtype)[:, None]
+
+
+def _factors(got: Tensor, want: Tensor, dim: int) -> Tensor:
+    """Return for each row, or column, the factor of its largest entry."""
+    place = want.abs().argmax(dim, keepdim=True)
+    return got.gather(dim, place) / want.gather(dim, place)
 
 
 def _of_factor(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:

@@ -31,8 +31,7 @@ def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None
     lines = [*head, *_picture(outcome), *_line(outcome), "", *advice]
     if isinstance(outcome.error, BrokenFile):
         return "\n".join(lines).rstrip()
-    # of a class only the making goes through the door, which says too little
-    if call is not None and outcome.stuck_at is None and not call.name[0].isupper():
+    if call is not None and outcome.stuck_at is None:
         lines += _wrap("Called as", _call(call))
     if outcome.stuck_at is None:
         lines += _promised(check, outcome, call)
@@ -213,7 +212,7 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
         return _wrap("Do first", outcome.stuck_at)
     error = outcome.error
     error = error.root.cause if isinstance(error, BrokenFile) else error
-    known = error_slip(error, [frame.name for frame in outcome.frames]) if error else None
+    known = error_slip(error, outcome.frames) if error else None
     if known is None or isinstance(error, SyntaxError):
         return []
     outcome.slip = known.name
@@ -234,9 +233,10 @@ def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str
 
 
 def _call(call: Call) -> str:
+    name = call.name if call.made is None else _call(call.made)
     said = [describe(value) for value in call.args]
     said += [f"{name}={describe(value)}" for name, value in call.kwargs.items()]
-    return f"{call.name}({', '.join(said)})"
+    return f"{name}({', '.join(said)})"
 
 
 def _block(text: str) -> list[str]:

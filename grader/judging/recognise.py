@@ -165,7 +165,7 @@ def _says_little(seen: Outcome) -> bool:
     """Tell whether all that was seen is that sizes were refused, or were not."""
     if seen.finding is not None:
         return seen.finding.kind in ("not refused", "refused badly")
-    known = error_slip(seen.error) if seen.error is not None else None
+    known = error_slip(seen.error, seen.frames) if seen.error is not None else None
     return known is not None and known.name == "refuses_what_fits"
 
 

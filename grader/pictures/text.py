@@ -14,6 +14,7 @@ WIDTH = 84
 GAP = "    "
 # a column of both matrices takes this much at least
 NARROWEST = 4
+MOST_DIGITS = 9
 
 
 def side_by_side(expected: Any, actual: Any, wrong: Any) -> list[str]:
@@ -34,6 +35,8 @@ def side_by_side(expected: Any, actual: Any, wrong: Any) -> list[str]:
     place, (right, came, marks) = _first_matrix(expected, actual, wrong)
     blank = [""] * len(marks), [""] * len(marks[0])
     left, mine = Panel("expected", right, *blank), Panel("yours", came, *blank, wrong=marks)
+    while mine.digits < MOST_DIGITS and _look_alike(left, mine):
+        left, mine = (replace(panel, digits=panel.digits + 1) for panel in (left, mine))
     row, column = first_wrong(mine)
     rows = window(len(marks), ROWS, row)
 
@@ -44,6 +47,12 @@ def side_by_side(expected: Any, actual: Any, wrong: Any) -> list[str]:
     left_out = Grid(left, rows, columns).left_out()
     where = "; ".join(filter(None, [place, left_out]))
     return _with_title(_lines(left, mine, rows, columns), where)
+
+
+def _look_alike(left: Panel, mine: Panel) -> bool:
+    """Tell whether a wrong number is written like the right one."""
+    places = [(i, j) for i, row in enumerate(mine.wrong) for j, wrong in enumerate(row) if wrong]
+    return any(left.text(i, j) == mine.text(i, j) for i, j in places)
 
 
 def _first_matrix(*tensors: Any) -> tuple[str, list[list[list[Any]]]]:

@@ -83,7 +83,7 @@ SPOILS = (
     Spoil("view_of_scattered_memory", _inputs_first(lambda value: value.view(-1))),
     Spoil("numpy_of_a_gradient", _inputs_first(lambda value: value[:0].float().numpy())),
     Spoil("mixed_dtypes", _inputs_first(lambda value: value.reshape(-1)[:1].dot(torch.ones(1)))),
-    Spoil("sizes_do_not_fit", _inputs_first(lambda value: value + torch.ones(13, 17, 19, 23))),
+    Spoil("sizes_do_not_line_up", _inputs_first(lambda value: value + torch.ones(13, 17, 19, 23))),
     Spoil("constant_made_on_the_cpu", _inputs_first(lambda value: value + _zeros(value, None))),
     Spoil("moved_to_the_cpu", _output(lambda out: out.cpu())),
     Spoil("hard_coded_cuda", _inputs_first(lambda value: value + _zeros(value, _best()))),
