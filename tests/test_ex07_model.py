@@ -15,7 +15,6 @@ from grader.suite import (
     Draw,
     Finding,
     Rule,
-    aside,
     check,
     checks_by_law,
     equal,
@@ -844,7 +843,7 @@ class SmallModel(Handed):
         """Note whether somebody goes back through the logits."""
         stands = self.noted[-1]
         if logits.requires_grad:
-            try:
+            try:  # noqa: SIM105
                 logits.register_hook(lambda _: stands.update({"pulled": torch.ones(())}))
             except RuntimeError:
                 pass  # a transform of torch.func has them
@@ -868,17 +867,22 @@ def small_model(draw: Draw, words: int = 7, width: int = 5, scale: float = 0.5) 
     """Make a small model with drawn weights."""
     model = SmallModel()
     model.noted = Noted()
-    with aside():
-        model.embedding = nn.Embedding(words, width)
-        model.attention = nn.Module()
-        for name in LAYERS:
-            model.attention.add_module(name, nn.Linear(width, width))
-        model.head = nn.Linear(width, words)
-    model.to(draw.device, draw.dtype)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            weight.copy_(draw(*weight.shape, scale=1.0 if "embedding" in name else scale))
+    model.embedding = nn.Embedding(words, width, _weight=draw(words, width))
+    model.attention = nn.Module()
+    for name in LAYERS:
+        model.attention.add_module(name, linear_of(draw, width, width, scale))
+    model.head = linear_of(draw, width, words, scale)
     return model
+
+
+def linear_of(draw: Draw, width: int, wide: int, scale: float) -> nn.Linear:
+    """Make a linear layer of drawn weights; its own would cost more than they do."""
+    layer = nn.Linear.__new__(nn.Linear)
+    nn.Module.__init__(layer)
+    layer.in_features, layer.out_features = width, wide
+    layer.weight = nn.Parameter(draw(wide, width, scale=scale))
+    layer.bias = nn.Parameter(draw(wide, scale=scale))
+    return layer
 
 
 def state_of(model):
@@ -887,14 +891,23 @@ def state_of(model):
 
 
 def logits_in(state, ids, lengths=None):
-    """Ask a small model in some state, in float64."""
-    model = small_model(
-        Draw(dtype=torch.float64, device=ids.device), *state["embedding.weight"].shape
-    )
-    wanting = any(value.requires_grad for value in state.values())
-    with torch.set_grad_enabled(wanting):
-        doubled = {name: value.double() for name, value in state.items()}
-        return torch.func.functional_call(model, doubled, (ids, lengths))
+    """Work out the logits of a small model in some state, in float64."""
+    state = {name: value.double() for name, value in state.items()}
+
+    def linear(x, name):
+        return x @ state[f"{name}.weight"].T + state[f"{name}.bias"]
+
+    x = state["embedding.weight"][ids]
+    inside = torch.ones_like(ids) if lengths is None else inside_of(ids, lengths)
+    inside = inside.double().unsqueeze(-1)
+    query, key, value = (linear(x, f"attention.w_{part}") for part in "qkv")
+    scores = query @ key.transpose(-1, -2) / ids.shape[1]
+    x = x + linear(scores @ (value * inside), "attention.w_o")
+    return linear((x * inside).sum(1) / inside.sum(1), "head")
+
+
+def inside_of(ids, lengths):
+    return torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
 
 
 def loss_in(state, ids, targets, lengths=None):

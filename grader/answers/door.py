@@ -94,6 +94,9 @@ class Answers(Protocol):
     def is_stub(self, full: str) -> bool:
         """Tell whether an exercise holds nothing yet."""
 
+    def uses(self, full: str) -> Sequence[str]:
+        """List the exercises that an exercise's code names, directly or by way of others."""
+
     def owner(self, code: types.CodeType) -> str | None:
         """Return the full name of the exercise whose code this is."""
 

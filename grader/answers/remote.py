@@ -180,6 +180,12 @@ class RemoteWorld(End):
         self._names_in(stem)
         return name in self._stubs[stem]
 
+    def uses(self, full: str) -> Sequence[str]:
+        """List the exercises that an exercise names, as the worker claims it."""
+        stem = full.split(".", maxsplit=1)[0]
+        self._names_in(stem)
+        return self._uses[stem].get(full, ())
+
     def owner(self, code: types.CodeType) -> str | None:  # noqa: ARG002
         """Return nothing: no code of the answer is on this side."""
         return None
@@ -454,6 +460,7 @@ class RemoteWorld(End):
         self._broken: dict[str, BrokenFile] = {}
         self._loaded: list[str] = []
         self._stubs: dict[str, list[str]] = {}
+        self._uses: dict[str, dict[str, list[str]]] = {}
         self._about: dict[str, str] = {}
         self._deadline, self._ms = 0.0, 0
         self.lending = Lending(self)
@@ -478,6 +485,12 @@ class RemoteWorld(End):
             }
             self._loaded = words(header.get("loaded"))
             self._stubs[stem] = words(header.get("stubs"))
+            uses = header.get("uses")
+            self._uses[stem] = (
+                {name: words(named) for name, named in uses.items() if type(name) is str}
+                if type(uses) is dict
+                else {}
+            )
         return self._found[stem]
 
     def _stand_ins(self) -> list[list[Any]]:

@@ -26,6 +26,7 @@ from grader.answers.pretended import Crossing
 from grader.answers.ready_made import noticing
 from grader.answers.source import goes_back_its_own_way
 from grader.answers.trouble import BrokenFile, Missing
+from grader.answers.uses import uses
 
 PACKAGE = "exercises"
 CHAPTER = re.compile(r"ex\d\d_\w+")
@@ -168,6 +169,11 @@ class World(MetaPathFinder, Loader):
         if isinstance(made, type):
             made = vars(made).get("__init__")
         return isinstance(made, types.FunctionType) and _is_empty(made.__code__)
+
+    def uses(self, full: str) -> Sequence[str]:
+        """List the exercises that an exercise's code names, directly or by way of others."""
+        self.load(full.split(".", maxsplit=1)[0])
+        return uses(full, self.modules, self.names)
 
     def owner(self, code: types.CodeType) -> str | None:
         """Return the full name of the exercise whose code this is."""

@@ -58,7 +58,7 @@ TIMES = r"(?<!\*)\*(?!\*)"
 ERRORS = (
     _error(
         "no_cuda_here",
-        r"not compiled with CUDA|No CUDA GPUs|no NVIDIA driver|without ATen_cuda|cudaGetDeviceCount",
+        r"not compiled with CUDA|No CUDA GPUs|no NVIDIA driver|without ATen_cuda",
         '"cuda" or `.cuda()` asks for a GPU whatever the inputs are on, and here is none: take the '
         "device from an input.",
     ),
@@ -333,7 +333,7 @@ ERRORS = (
         "sizes_do_not_line_up",
         r"size of tensor a",
         "Entry by entry the sizes have to line up, counted from the right: write the shapes of "
-        "both sides beside the line. A dimension of 1 is likely missing, [:, None] or keepdim=True.",
+        "both sides beside it. A dimension of 1 is likely missing, [:, None] or keepdim=True.",
         beside=PRODUCT,
     ),
     _error(

@@ -4,36 +4,41 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from grader.answers.door import Answers
+from grader.answers.trouble import BrokenFile
 from grader.chapters import Catalogue, Exercise
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.suite.case import exact, floating
 from grader.suite.check import Check
+from grader.suite.expected import Tape, on_tape
 
 
 @dataclass
 class Blame:
-    """Looks for the culprit of a failed check among the earlier exercises of the same answer.
+    """Looks for the culprits of a failed check among the earlier exercises of the same answer.
 
     Attributes:
         catalogue: the chapters.
         world: the answer.
         setting: device and seed.
         of_answer: what the answer gives in a check, remembered from when it ran.
+        tape_of: what a check expects.
     """
 
     catalogue: Catalogue
     world: Answers
     setting: Setting
     of_answer: Callable[[Check], Outcome]
+    tape_of: Callable[[Check], Tape]
     _wrong: dict[str, bool] = field(default_factory=dict)
+    _last: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def trust(self, wrong: Mapping[str, bool]) -> None:
         """Take it from an earlier run of the same files which exercises are wrong."""
@@ -42,45 +47,58 @@ class Blame:
     def culprits(self, check: Check, exercise: Exercise) -> tuple[str, ...]:
         """Name the earlier exercises whose mending alone would make a failed check pass.
 
-        Those that fail a check of their own are replaced by the suites' float64 arithmetic. Only
-        if the check then passes are those named that it takes.
+        Those that are wrong by themselves are replaced by the suites' float64 arithmetic. Only if
+        the check then passes are those named that it takes.
         """
-        earlier = _earlier(exercise, self.catalogue, self.world)
-        stand_ins = {name: made for name, made in earlier if self._is_wrong(name)}
-        if not stand_ins or not self._passes(check, stand_ins):
+        stand_ins = {
+            other.full: stand_in(reference)
+            for other, reference in self._used_by(exercise)
+            if self._is_wrong(other)
+        }
+        if not stand_ins:
             return ()
-        for name, made in stand_ins.items():
-            if self._passes(check, {name: made}):
-                return (name,)
+        last = self._last.get(exercise.full, ())
+        if last and self._passes(check, {name: stand_ins[name] for name in last}):
+            return last
+        if not self._passes(check, stand_ins):
+            return ()
         needed = dict(stand_ins)
-        for name in list(needed):
+        for name in list(stand_ins):
             fewer = {other: made for other, made in needed.items() if other != name}
-            if self._passes(check, fewer):
+            if fewer and self._passes(check, fewer):
                 needed = fewer
+        self._last[exercise.full] = tuple(needed)
         return tuple(needed)
 
     def _passes(self, check: Check, stand_ins: dict[str, Any]) -> bool:
         with self.world.replaced(stand_ins):
-            return run(check, self.world, self.setting)[0].passed
+            tape = self.tape_of(check)
+            return run(check, self.world, self.setting, tape=tape)[0].passed
 
-    def _is_wrong(self, name: str) -> bool:
-        if name not in self._wrong:
-            checks = self.catalogue.exercise(name).checks
-            self._wrong[name] = any(not self.of_answer(check).passed for check in checks)
-        return self._wrong[name]
+    def _is_wrong(self, exercise: Exercise) -> bool:
+        """Tell whether an exercise fails a check by its own fault."""
+        if exercise.full not in self._wrong:
+            self._wrong[exercise.full] = any(
+                not self.of_answer(check).passed and not self.culprits(check, exercise)
+                for check in exercise.checks
+            )
+        return self._wrong[exercise.full]
 
-
-def _earlier(exercise: Exercise, catalogue: Catalogue, world: Answers) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    world.load(exercise.stem)
-    for chapter in catalogue.chapters:
-        for other in chapter.exercises:
-            if other.full == exercise.full:
-                return found
-            reference = chapter.references.get(other.name)
-            if reference is not None and other.stem in world.loaded:
-                found.append((other.full, stand_in(reference)))
-    return found
+    def _used_by(self, exercise: Exercise) -> Sequence[tuple[Exercise, Any]]:
+        """List the earlier exercises that this one uses, with what can stand in for them."""
+        try:
+            used = set(self.world.uses(exercise.full))
+        except BrokenFile:
+            return ()
+        found: list[tuple[Exercise, Any]] = []
+        for chapter in self.catalogue.chapters:
+            for other in chapter.exercises:
+                if other.full == exercise.full:
+                    return found
+                reference = chapter.references.get(other.name)
+                if reference is not None and other.full in used:
+                    found.append((other, reference))
+        return found
 
 
 def stand_in(reference: Callable[..., Any]) -> Any:
@@ -97,7 +115,8 @@ def stand_in(reference: Callable[..., Any]) -> Any:
         bound = inspect.signature(reference).bind(*args, **kwargs).arguments
         given = [value for value in bound.values() if floating(value)]
         try:
-            result = reference(**{name: exact(value) for name, value in bound.items()})
+            with on_tape(None):  # what an answer asks is not what the check expects
+                result = reference(**{name: exact(value) for name, value in bound.items()})
         except (RuntimeError, IndexError) as problem:
             shapes = [tuple(v.shape) for v in bound.values() if isinstance(v, torch.Tensor)]
             raise ValueError(f"the shapes do not fit: {shapes}") from problem

@@ -9,26 +9,27 @@ from grader.answers.trouble import BrokenFile
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.suite.check import Check
+from grader.suite.expected import Tape
 
 
 def run_by_heart(
-    check: Check, world: Answers, setting: Setting, memory: ByHeart
+    check: Check, world: Answers, setting: Setting, memory: ByHeart, tape: Tape
 ) -> tuple[Outcome, Answer]:
     """Run a check of an answer in another process, or lead it by heart as far as that goes."""
     assert isinstance(world, RemoteWorld)
     try:
         world.load(check.stem)
     except BrokenFile:
-        return run(check, world, setting)
+        return run(check, world, setting, tape=tape)
     talk = world.talk_about(f"{check.name} {setting.seed} {setting.device}", check.stem)
     try:
         outcome = world.recite(talk, memory)
         if outcome is not None:
             return outcome, Answer(world, check.stem)
-        outcome, answer = run(check, world, setting)
+        outcome, answer = run(check, world, setting, tape=tape)
     except Diverged:
         world.close()
-        return run(check, world, setting)
+        return run(check, world, setting, tape=tape)
     finally:
         world.end_talk()
     if outcome.passed:

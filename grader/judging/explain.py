@@ -202,7 +202,7 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
     if outcome.blame:
         names = " and ".join(outcome.blame)
         word = "is" if len(outcome.blame) == 1 else "are"
-        return _wrap("Because", f"only {names} {word} wrong: mend that first, and this is right.")
+        return _wrap("Because", f"only {names} {word} wrong: mend that, and this check passes.")
     if slip is not None:
         outcome.slip = slip.name
         return _wrap("Likely slip", slip.says) + _wrap("Read on", slip.read)

@@ -62,7 +62,8 @@ class Judge:
         self.recogniser = Recogniser(spare, self.setting, self.replaced, self.memory)
         self.proving |= bool(self.replaced)
         remembered = self.recogniser.of_answer
-        self.blame = Blame(self.catalogue, spare, self.setting, remembered)
+        tape_of = self.recogniser.tape_of
+        self.blame = Blame(self.catalogue, spare, self.setting, remembered, tape_of)
 
     def judge(self, check: Check) -> Outcome:
         """Run a check and say what came of it."""
@@ -92,9 +93,10 @@ class Judge:
         return self.world.replaced({name: Hangs(name) for name in self.hanging})
 
     def _run(self, check: Check) -> tuple[Outcome, Answer]:
+        tape = self.recogniser.tape_of(check)
         if self.by_heart is None or self.replaced or self.hanging:
-            return run(check, self.world, self.setting, self.replaced)
-        return run_by_heart(check, self.world, self.setting, self.by_heart)
+            return run(check, self.world, self.setting, self.replaced, tape)
+        return run_by_heart(check, self.world, self.setting, self.by_heart, tape)
 
     def _is_untouched(self, check: Check) -> bool:
         """Tell a stub by its code, once: its checks need no inputs drawn and no sums done."""

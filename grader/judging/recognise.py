@@ -30,27 +30,30 @@ from grader.judging.run import Setting, run
 from grader.suite import tolerance
 from grader.suite.check import Check
 from grader.suite.compare import plain
+from grader.suite.expected import Tape
 
 # an answer that no slip has explained in so many checks is wrong in a way of its own
-PATIENCE = 12
+PATIENCE = 3
 LARGEST = 100_000
 MOST_REMEMBERED = 30_000
 
 
 class SlipMemory:
-    """What the slips give in the checks: the same for every answer that is judged by one seed.
+    """What the checks expect and what the slips give: the same for every answer of one seed.
 
     Only as much is remembered as a batch can use; what was not used for longest goes first.
     """
 
     def __init__(self) -> None:
         self._of: tuple[int, str] | None = None
+        self.tapes: dict[tuple[str, str], Tape] = {}
         self._seen: OrderedDict[tuple[str, str, str], Outcome] = OrderedDict()
 
     def of(self, seed: int, device: str) -> SlipMemory:
         """Return the memory for a seed and a device; that of another one is forgotten."""
         if self._of != (seed, device):
             self._seen.clear()
+            self.tapes.clear()
             self._of = seed, device
         return self
 
@@ -79,8 +82,8 @@ class Recogniser:
         memory: what the slips gave, by check.
         seen: what the answer gave, by check.
         own: what slips gave in checks that called the answer besides, by check.
-        named: the slip that an earlier check singled out, for each exercise; while it explains
-            what is seen, no other needs to be tried.
+        named: the slip that an earlier check singled out, for each exercise: that is to be mended
+            first, and no other is looked for.
         in_vain: how many checks of an exercise no slip explained.
     """
 
@@ -96,8 +99,8 @@ class Recogniser:
     def recognise(self, exercise: Exercise, check: Check, seen: Outcome) -> Slip | None:
         """Return the one known slip that explains what was seen, if there is one."""
         known = self.named.get(exercise.full)
-        if known is not None and alike(self.of_slip(check, known), seen):
-            return known
+        if known is not None:
+            return known if alike(self.of_slip(check, known), seen) else None
         if self.in_vain.get(exercise.full, 0) >= PATIENCE:
             return None
         slips = exercise.task.slips
@@ -118,7 +121,9 @@ class Recogniser:
         known = self.memory.get(key) or self.own.get(key)
         if known is None:
             asked = self.world.asked
-            known, _ = run(check, self.world, self.setting, {check.exercise: slip.wrong})
+            known, _ = run(
+                check, self.world, self.setting, {check.exercise: slip.wrong}, self.tape_of(check)
+            )
             known.forget_frames()
             # what called the answer as well is true of this answer only
             (self.memory if self.world.asked == asked else self.own).keep(key, known)
@@ -128,8 +133,13 @@ class Recogniser:
         """Return what the answer gives in a check."""
         key = (check.stem, check.name)
         if key not in self.seen:
-            self.seen[key], _ = run(check, self.world, self.setting, self.replaced)
+            tape = self.tape_of(check)
+            self.seen[key], _ = run(check, self.world, self.setting, self.replaced, tape)
         return self.seen[key]
+
+    def tape_of(self, check: Check) -> Tape:
+        """Return what a check expects, as far as that is known."""
+        return self.memory.tapes.setdefault((check.stem, check.name), Tape())
 
     def saw(self, check: Check, outcome: Outcome) -> None:
         """Remember what the answer gave in a check."""

@@ -15,6 +15,7 @@ from grader.answers.trouble import Lost, NurseryError
 from grader.judging.outcome import Outcome, is_time_limit, outcome_of
 from grader.suite.check import Check
 from grader.suite.draw import Draw, derived
+from grader.suite.expected import Tape, on_tape
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,21 @@ def run(
     world: Answers,
     setting: Setting,
     replaced: Mapping[str, Callable[..., Any]] | None = None,
+    tape: Tape | None = None,
 ) -> tuple[Outcome, Answer]:
-    """Run a check; nothing that the answer raises gets out."""
+    """Run a check; nothing that the answer raises gets out.
+
+    Args:
+        check: the check.
+        world: the answer.
+        setting: device and seed.
+        replaced: what stands in for the exercise.
+        tape: what the check expects, as far as that is known; what is not is added to it.
+    """
     answer = Answer(world, check.stem, replaced)
     error: BaseException | None = None
     try:
-        with _torch_as_it_was(), torch.random.fork_rng(devices=[]), world.active():
+        with _torch_as_it_was(), torch.random.fork_rng(devices=[]), world.active(), on_tape(tape):
             # the same start for random initialisation, whichever checks ran before
             start = derived(setting.seed, "initialisation")
             torch.default_generator.manual_seed(start)

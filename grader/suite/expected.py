@@ -17,26 +17,28 @@ Result = TypeVar("Result")
 
 
 class Tape:
-    """What was expected in one check: for each name, the results in the order of their use.
+    """What is expected in one check: for each name, the results in the order of their use.
 
-    Args:
-        kept: what was recorded; None: record.
+    What is the same for every answer is worked out once: for the answer, and for all the slips
+    that it is held against.
     """
 
-    def __init__(self, kept: dict[str, list[Any]] | None = None) -> None:
-        self.records = kept is None
-        self.kept: dict[str, list[Any]] = kept or {}
+    def __init__(self) -> None:
+        self.kept: dict[str, list[Any]] = {}
         self._used: dict[str, int] = {}
 
+    def rewind(self) -> None:
+        """Begin the check again."""
+        self._used.clear()
+
     def take(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Work something out and keep it, or return what was kept."""
-        if self.records:
-            made = compute()
-            self.kept.setdefault(name, []).append(made)
-            return made
-        at = self._used.get(name, 0)
+        """Return what is on the tape; at its end, work it out and keep it."""
+        kept, at = self.kept.setdefault(name, []), self._used.get(name, 0)
         self._used[name] = at + 1
-        return self.kept[name][at]
+        if at == len(kept):
+            with on_tape(None):  # what it is made of need not be kept
+                kept.append(compute())
+        return kept[at]
 
 
 class _State:
@@ -45,8 +47,10 @@ class _State:
 
 @contextlib.contextmanager
 def on_tape(tape: Tape | None) -> Iterator[None]:
-    """Record what is expected meanwhile, or play it."""
+    """Keep what is expected meanwhile, or take it from the tape; None: work it out."""
     before, _State.tape = _State.tape, tape
+    if tape is not None:
+        tape.rewind()
     try:
         yield
     finally:
@@ -54,22 +58,28 @@ def on_tape(tape: Tape | None) -> Iterator[None]:
 
 
 def worked_out(name: str, compute: Callable[[], Result]) -> Result:
-    """Return what `compute` gives; where a tape is played, what was kept of it."""
-    tape = _State.tape
-    if tape is None:
-        return compute()
-    with on_tape(None if tape.records else tape):  # what it is made of need not be kept
-        return tape.take(name, compute)  # type: ignore[no-any-return]
+    """Return what `compute` gives, or what is on the tape of it."""
+    return compute() if _State.tape is None else _State.tape.take(name, compute)
+
+
+def _off_tape(function: Callable[..., Result]) -> Callable[..., Result]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Result:
+        with on_tape(None):
+            return function(*args, **kwargs)
+
+    return call
 
 
 def reference(function: Callable[..., Result]) -> Callable[..., Result]:
     """Mark arithmetic of a suite that is right, and so has no place in a students' pack.
 
     One that is called like an exercise also stands in for it, where it is asked who is to blame.
-    A class is left as it is: modules are made, not expected.
+    A class stays one, and what its modules work out is on no tape.
     """
-    function.kit_reference = True  # type: ignore[attr-defined]
     if isinstance(function, type):
+        made: Any = function
+        made.kit_reference, made.forward = True, _off_tape(made.forward)
         return function
     name = function.__name__
 
