@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.answers.door import Answer, Answers
+from grader.answers.door import Answer, Answers, Call
 from grader.answers.talk import ByHeart
 from grader.answers.trouble import BrokenFile, Hangs, Lost, TimeLimit
 from grader.chapters import Catalogue, Exercise
@@ -110,6 +110,7 @@ class Judge:
 
     def _complete(self, check: Check, outcome: Outcome, answer: Answer) -> None:
         slip: Slip | None = None
+        call = answer.last_call(check.exercise)
         judged = outcome.verdict in ("failed", "error", "forbidden")
         if judged and outcome.stuck_at is None and not isinstance(outcome.error, BrokenFile):
             exercise = self.catalogue.exercise(check.full_exercise)
@@ -117,10 +118,12 @@ class Judge:
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 with (self.spare or self.world).within(LOOKING):
-                    slip = self._why(check, exercise, outcome)
-        outcome.message = explain(check, outcome, slip, answer.last_call(check.exercise))
+                    slip = self._why(check, exercise, outcome, call)
+        outcome.message = explain(check, outcome, slip, call)
 
-    def _why(self, check: Check, exercise: Exercise, outcome: Outcome) -> Slip | None:
+    def _why(
+        self, check: Check, exercise: Exercise, outcome: Outcome, call: Call | None
+    ) -> Slip | None:
         """Look for who is to blame, or for the slip; what cannot be found out is left unsaid."""
         # what runs here does so a second time: if it hangs or crashes now, the verdict stands
         if self._in_vain >= SPARES:
@@ -129,7 +132,7 @@ class Judge:
             if not self.proving:
                 outcome.blame = self.blame.culprits(check, exercise)
             if not outcome.blame and check.telling:
-                return self.recogniser.recognise(exercise, check, outcome)
+                return self.recogniser.recognise(exercise, check, outcome, call)
         except (Lost, TimeLimit):
             if self.spare is None:
                 raise

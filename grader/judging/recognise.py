@@ -10,31 +10,35 @@ that is told by nothing else has to agree with the answer in every core check th
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from grader.answers.door import Answers
+from grader.answers.door import Answers, Call
 from grader.answers.trouble import words_of
 from grader.chapters import Exercise
 from grader.coach import Slip
 from grader.coach.errors import error_slip
 from grader.judging.outcome import Outcome
-from grader.judging.run import Setting, run
+from grader.judging.run import Setting, run, torch_as_it_was
 from grader.suite import tolerance
+from grader.suite.case import leaf
 from grader.suite.check import Check
 from grader.suite.compare import plain
 from grader.suite.expected import Tape
 
-# an answer that no slip has explained in so many checks is wrong in a way of its own
-PATIENCE = 3
+# an answer that was held against so many slips in vain is wrong in a way of its own
+PATIENCE = 60
+MOST_SEARCHES = 3
 LARGEST = 100_000
+OUTPUT = "the output"
 MOST_REMEMBERED = 30_000
 
 
@@ -84,7 +88,7 @@ class Recogniser:
         own: what slips gave in checks that called the answer besides, by check.
         named: the slip that an earlier check singled out, for each exercise: that is to be mended
             first, and no other is looked for.
-        in_vain: how many checks of an exercise no slip explained.
+        in_vain: how many slips of an exercise have been tried in whole checks.
     """
 
     world: Answers
@@ -96,21 +100,31 @@ class Recogniser:
     named: dict[str, Slip] = field(default_factory=dict)
     in_vain: dict[str, int] = field(default_factory=dict)
 
-    def recognise(self, exercise: Exercise, check: Check, seen: Outcome) -> Slip | None:
-        """Return the one known slip that explains what was seen, if there is one."""
+    def recognise(
+        self, exercise: Exercise, check: Check, seen: Outcome, call: Call | None = None
+    ) -> Slip | None:
+        """Return the one known slip that explains what was seen, if there is one.
+
+        Args:
+            exercise: what the check belongs to.
+            check: the check that failed.
+            seen: what came of it.
+            call: the last call of the exercise in it.
+        """
         known = self.named.get(exercise.full)
         if known is not None:
             return known if alike(self.of_slip(check, known), seen) else None
-        if self.in_vain.get(exercise.full, 0) >= PATIENCE:
+        tried = self.in_vain.get(exercise.full, 0)
+        if tried >= PATIENCE:
             return None
-        slips = exercise.task.slips
+        slips = _with_the_same_output(exercise.task.slips, seen, call) or exercise.task.slips
+        self.in_vain[exercise.full] = tried + max(len(slips), PATIENCE // MOST_SEARCHES)
         fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
         weak = _says_little(seen)
         fitting = [s for s in fitting if not self._contradicted(exercise, s, weak)]
         if len(fitting) > 1:
             fitting = self._most_alike(exercise, check, fitting)
         if len(fitting) != 1:
-            self.in_vain[exercise.full] = self.in_vain.get(exercise.full, 0) + 1
             return None
         self.named.setdefault(exercise.full, fitting[0])
         return fitting[0]
@@ -160,7 +174,7 @@ class Recogniser:
 
     def _most_alike(self, exercise: Exercise, check: Check, slips: list[Slip]) -> list[Slip]:
         for other in exercise.checks:
-            if other.name == check.name:
+            if other.name == check.name or not other.telling:
                 continue
             answer = self.of_answer(other)
             same = [s for s in slips if alike(self.of_slip(other, s), answer)]
@@ -169,6 +183,32 @@ class Recogniser:
             if len(slips) == 1:
                 break
         return slips
+
+
+def _with_the_same_output(
+    slips: Sequence[Slip], seen: Outcome, call: Call | None
+) -> Sequence[Slip]:
+    """Return the slips that give what came out, when they are called alike.
+
+    That is quicker than a whole check, and rules most of them out.
+    """
+    if call is None or any(isinstance(one, nn.Module) for one in call.args) or call.made:
+        return ()
+    if seen.error is None and (seen.finding is None or seen.finding.label != OUTPUT):
+        return ()
+    return [slip for slip in slips if _gives(slip, call, seen)]
+
+
+def _gives(slip: Slip, call: Call, seen: Outcome) -> bool:
+    if isinstance(slip.wrong, type):
+        return False
+    args = [leaf(one) if isinstance(one, Tensor) else copy.copy(one) for one in call.args]
+    try:
+        with torch_as_it_was(), torch.random.fork_rng(devices=[]):
+            result = slip.wrong(*args, **call.kwargs)
+    except Exception as problem:
+        return seen.error is not None and _error_key(problem) == _error_key(seen.error)
+    return seen.finding is not None and equal_evidence(result, seen.finding.actual)
 
 
 def _says_little(seen: Outcome) -> bool:

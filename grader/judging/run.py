@@ -32,7 +32,7 @@ class Setting:
 
 
 @contextlib.contextmanager
-def _torch_as_it_was() -> Iterator[None]:
+def torch_as_it_was() -> Iterator[None]:
     """Give torch's global switches back, so that one check's answer does not spoil the next."""
     dtype, gradients = torch.get_default_dtype(), torch.is_grad_enabled()
     threads = torch.get_num_threads()
@@ -64,7 +64,7 @@ def run(
     answer = Answer(world, check.stem, replaced)
     error: BaseException | None = None
     try:
-        with _torch_as_it_was(), torch.random.fork_rng(devices=[]), world.active(), on_tape(tape):
+        with torch_as_it_was(), torch.random.fork_rng(devices=[]), world.active(), on_tape(tape):
             # the same start for random initialisation, whichever checks ran before
             start = derived(setting.seed, "initialisation")
             torch.default_generator.manual_seed(start)

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+_STREAMS: list[np.random.RandomState] = []
+
 
 def derived(seed: int, *names: object) -> int:
     """Return a seed of 63 bits that tells nothing of the one that it comes from."""
@@ -49,8 +51,12 @@ class Draw:
         self.seed, self.name, self.device, self.dtype = seed, name, torch.device(device), dtype
         self.place = torch.device(place or device)
         self.whole = whole
-        begin = derived(seed, name)
-        self._stream = np.random.RandomState([begin & 0xFFFFFFFF, begin >> 32])
+        # to make a new one costs ten times as much as to seed it
+        self._stream = _STREAMS.pop() if _STREAMS else np.random.RandomState(0)
+        self._stream.seed(derived(seed, name) & 0xFFFFFFFF)
+
+    def __del__(self) -> None:
+        _STREAMS.append(self._stream)
 
     def using(self, dtype: torch.dtype, whole: int | None = None) -> Draw:
         """Return a fresh draw of the same stream in another dtype."""
