@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from grader.answers.clock import processor_limit
 from grader.chapters import Answer, BrokenFile, World, catalogue, places
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
@@ -115,7 +116,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     check = pyfuncitem.stash.get(CHECK, None)
     if check is None:
         return None
-    outcome = pyfuncitem.config.stash[JUDGE].judge(check)
+    with processor_limit():
+        outcome = pyfuncitem.config.stash[JUDGE].judge(check)
     pyfuncitem.stash[OUTCOME] = outcome
     if not outcome.passed:
         message = _told_once(pyfuncitem, check, outcome)

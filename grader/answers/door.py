@@ -18,6 +18,9 @@ from torch import nn
 from grader.answers.kept import Kept
 from grader.answers.pretended import Crossing, Mistake
 
+# marks an error that has come out of an answer
+OF_ANSWER = "kit_of_answer"
+
 
 @dataclass(frozen=True)
 class Call:
@@ -134,10 +137,12 @@ class Answer:
             call = Call(name, args, kwargs)
             self._calls.append(call)
             if getattr(made, "leaves_inputs", False):
-                return self._noted(made(*args, **kwargs), call)
+                with _of_answer():
+                    return self._noted(made(*args, **kwargs), call)
             kept = Kept((*args, *kwargs.values()))
             try:
-                result = made(*args, **kwargs)
+                with _of_answer():
+                    result = made(*args, **kwargs)
             except BaseException:
                 self._became += kept.settle()[1]
                 raise
@@ -166,14 +171,16 @@ class Answer:
         self._calls.append(Call(name, args, {}))
         made = self._replaced.get(name) or self._world.function(self._stem, name)
         many = getattr(made, "repeated", None)
-        return many(times, *args) if many else [made(*args) for _ in range(times)]
+        with _of_answer():
+            return many(times, *args) if many else [made(*args) for _ in range(times)]
 
     def after_overwriting(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call an exercise twice alike; what the first call gives is overwritten in between."""
         self._calls.append(Call(name, args, kwargs))
         made = self._replaced.get(name) or self._world.function(self._stem, name)
         twice = getattr(made, "after_overwriting", None)
-        return twice(*args, **kwargs) if twice else call_again(made, args, kwargs)
+        with _of_answer():
+            return twice(*args, **kwargs) if twice else call_again(made, args, kwargs)
 
     def became(self, value: Any) -> Any:
         """Return what calls made of an input that they were handed; itself, if nothing."""
@@ -225,6 +232,17 @@ class Answer:
     def last_call(self, name: str) -> Call | None:
         """Return the last call of an exercise, for the message."""
         return next((call for call in reversed(self._calls) if call.name == name), None)
+
+
+@contextlib.contextmanager
+def _of_answer() -> Iterator[None]:
+    """Mark what is raised inside as the answer's own."""
+    try:
+        yield
+    except BaseException as problem:
+        with contextlib.suppress(AttributeError, TypeError):
+            setattr(problem, OF_ANSWER, True)
+        raise
 
 
 def call_again(made: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Any:

@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+from grader.answers.door import OF_ANSWER
 from grader.answers.trouble import (
     BrokenFile,
     HangsError,
@@ -88,6 +89,7 @@ def rebuilt(said: Any, folder: Path) -> BaseException:
         error = _made(said)
     error.kit_frames = _frames(said.get("frames"), folder)  # type: ignore[attr-defined]
     error.kit_owner = _word(said.get("owner"))  # type: ignore[attr-defined]
+    setattr(error, OF_ANSWER, True)
     return error
 
 

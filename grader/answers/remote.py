@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from grader.answers import raised
 from grader.answers.channel import Channel, WireError
 from grader.answers.claims import opaque, vast, words
+from grader.answers.clock import WALL
 from grader.answers.door import Left
 from grader.answers.end import End
 from grader.answers.lending import Lending
@@ -35,7 +36,6 @@ from grader.answers.wire import DTYPES, NAMES, Opened, Parcel, TooLarge
 # stands for the pipe until there is one
 _NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
 SWITCHES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-GRACE = 1.5
 
 
 class RemoteWorld(End):
@@ -535,16 +535,17 @@ class _Patience:
 
     def __enter__(self) -> None:
         world = self.world
-        if world._spent > world.seconds * GRACE:
-            raise world._gone(TimeoutError())  # it does not hear the alarm, and goes on
+        if world._spent > world.seconds * WALL:
+            raise world._gone(TimeoutError())  # it does not hear the alarm, or only waits
         self.began = time.monotonic()
-        left = world.seconds - (world._spent if self.counts else 0.0)
+        left = world.seconds * WALL - (world._spent if self.counts else 0.0)
         if world._until is not None:
             left = min(left, world._until - self.began)
             if left <= 0:
                 raise world._gone(TimeoutError())
-        world._ms = max(10, int(1000 * left))
-        world._deadline = self.began + world._ms / 1000 * GRACE + 2
+        # of the processor a call may take what a check may; the wall bounds the check
+        world._ms = max(10, int(1000 * min(left, world.seconds)))
+        world._deadline = self.began + left + 2
 
     def __exit__(self, _: object, problem: BaseException | None, __: object) -> None:
         if self.counts:

@@ -67,7 +67,7 @@ class Worker(End):
         np.random.seed(0)
         kernels.overheard(self._kernel_called)
         if hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, _ring)
+            signal.signal(signal.SIGPROF, _ring)
         with self.world.active():
             while True:
                 self.serve(self.next())
@@ -494,18 +494,21 @@ def _ring(*_: Any) -> None:
 
 
 class SoftLimit:
-    """Raises TimeLimit in the answer; whoever swallows it is ended from outside."""
+    """Raises TimeLimit in an answer that uses the processor for too long.
+
+    Whoever swallows it, or only waits, is ended from outside.
+    """
 
     def __init__(self, ms: int) -> None:
         self._ms = ms if hasattr(signal, "setitimer") else 0
 
     def __enter__(self) -> None:
         if self._ms > 0:
-            signal.setitimer(signal.ITIMER_REAL, self._ms / 1000)
+            signal.setitimer(signal.ITIMER_PROF, self._ms / 1000)
 
     def __exit__(self, *_: object) -> None:
         if self._ms > 0:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             clock.late = False
 
 

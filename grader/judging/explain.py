@@ -26,6 +26,8 @@ def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None
     """Write the message of a check that did not pass, and note the slip in the outcome."""
     if outcome.verdict == "not started":
         return _not_started(check, outcome)
+    if outcome.fault:
+        return _fault(check, outcome)
     head, advice = _headline(check, outcome), _slip_lines(outcome, slip, call)
     outcome.headline = " ".join(line.strip() for line in head if line[:1] not in ("", " "))
     lines = [*head, *_picture(outcome), *_line(outcome), "", *advice]
@@ -36,6 +38,14 @@ def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None
     if outcome.stuck_at is None:
         lines += _promised(check, outcome, call)
     return "\n".join(lines).rstrip()
+
+
+def _fault(check: Check, outcome: Outcome) -> str:
+    outcome.headline = f"{check.full_exercise}: the check itself failed"
+    lines = _block(
+        f"{outcome.headline}, which is a fault of the kit and not yours: please report it"
+    )
+    return "\n".join([*lines, "", *outcome.fault.rstrip().split("\n")])
 
 
 def explain_time_limit(check: Check, outcome: Outcome, guilty: str) -> str:

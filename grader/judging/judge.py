@@ -112,7 +112,8 @@ class Judge:
         slip: Slip | None = None
         call = answer.last_call(check.exercise)
         judged = outcome.verdict in ("failed", "error", "forbidden")
-        if judged and outcome.stuck_at is None and not isinstance(outcome.error, BrokenFile):
+        judged = judged and not outcome.fault and outcome.stuck_at is None
+        if judged and not isinstance(outcome.error, BrokenFile):
             exercise = self.catalogue.exercise(check.full_exercise)
             # what runs here again may print or warn, and has done so already
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
@@ -142,10 +143,20 @@ class Judge:
     def _out_of_time(self, check: Check, problem: BaseException) -> Outcome:
         outcome = Outcome("timeout", error=problem, frames=student_frames(problem, self.world))
         guilty = self._innermost(problem) or check.full_exercise
+        if guilty != check.full_exercise and self._passed_its_own(guilty):
+            guilty = check.full_exercise  # which asks too much of it
         self.hanging.add(guilty)
         outcome.blame = () if guilty == check.full_exercise else (guilty,)
         outcome.message = explain_time_limit(check, outcome, guilty)
         return outcome
+
+    def _passed_its_own(self, full: str) -> bool:
+        """Tell whether an exercise was tried, and passed everything."""
+        seen = [
+            self.recogniser.seen.get((check.stem, check.name))
+            for check in self.catalogue.exercise(full).checks
+        ]
+        return all(outcome is not None and outcome.passed for outcome in seen)
 
     def _innermost(self, problem: BaseException) -> str | None:
         if hasattr(problem, "kit_owner"):

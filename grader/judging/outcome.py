@@ -8,7 +8,7 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from grader.answers.door import Answers
+from grader.answers.door import OF_ANSWER, Answers
 from grader.answers.pretended import Mistake
 from grader.answers.trouble import BrokenFile, HangsError, Missing, TimeLimit, words_of
 from grader.suite.compare import Finding
@@ -17,6 +17,9 @@ Verdict = Literal[
     "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started"
 ]  # fmt: skip
 FULL_NAME = re.compile(r"\b(ex\d\d_\w+\.\w+)\b")
+OF_TORCH_FOR_THE_ANSWER = ("nn/modules/module.py", "autograd/__init__.py", "autograd/graph.py")
+# of a fault so many pieces of its traceback are told
+MOST_OF_FAULT = 6
 OF_TORCH = re.compile(r"not implemented for|Could not run 'aten::")
 
 
@@ -36,6 +39,7 @@ class Outcome:
         slip: the known slip that the output equals.
         blame: the earlier exercises that alone make this check fail.
         notes: what is to be said although the check passed.
+        fault: the traceback of an error of the suite itself.
     """
 
     verdict: Verdict
@@ -49,6 +53,7 @@ class Outcome:
     slip: str | None = None
     blame: tuple[str, ...] = ()
     notes: tuple[Mistake, ...] = ()
+    fault: str = ""
 
     def forget_frames(self) -> None:
         """Let go of the stack that an error holds on to: it keeps every tensor alive."""
@@ -85,6 +90,9 @@ def outcome_of(error: BaseException | None, exercise: str, world: Answers) -> Ou
         cause = error.root.cause
         late: Verdict = "timeout" if is_time_limit(cause) else "error"
         return Outcome(late, error=error, frames=student_frames(cause, world))
+    if is_of_the_suite(error, world):
+        fault = "".join(traceback.format_exception(error)[-MOST_OF_FAULT:])
+        return Outcome("error", error=error, where=where, fault=fault)
     waiting = _not_started(error, world) if isinstance(error, NotImplementedError) else None
     if waiting == exercise:
         return Outcome("not started", error=error, where=where)
@@ -92,6 +100,17 @@ def outcome_of(error: BaseException | None, exercise: str, world: Answers) -> Ou
         waiting = str(error)
     frames = student_frames(error, world)
     return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where)
+
+
+def is_of_the_suite(error: BaseException, world: Answers) -> bool:
+    """Tell whether an error was made by a suite and not by the answer.
+
+    The answer's has come through the door, out of a module of the answer's, or out of its graph.
+    """
+    if getattr(error, OF_ANSWER, False) or student_frames(error, world):
+        return False
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return not any(file.replace("\\", "/").endswith(OF_TORCH_FOR_THE_ANSWER) for file in files)
 
 
 def is_time_limit(problem: BaseException) -> bool:

@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from grader.answers.clock import WALL
 from grader.judging.hearing import Limits
 from grader.results import CheckResult
 from grader.sandbox import Isolation
@@ -82,7 +83,7 @@ class JudgeProcess:
             self._mine.send((folder, list(exercises), device, seed, limits))
             while True:
                 # a check may cost two workers their time, and the judge has work of its own
-                patience = 4 * limits.seconds + CHECK_LIMIT
+                patience = 2 * WALL * limits.seconds + CHECK_LIMIT
                 if not self._mine.poll(patience):
                     self.stop()
                     raise GradingError("the judge did not come to an end with it")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from grader.answers.clock import limit
 from grader.chapters import Exercise, catalogue
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome, TimeLimit
 from grader.judging.run import Setting
-from grader.notebooks.clock import limit
 from grader.notebooks.session import Session, session_of, started_session
 from grader.suite.check import Check
 

@@ -18,13 +18,13 @@ import pytest
 from markdown_it import MarkdownIt
 from nbclient import NotebookClient
 
+from grader.answers.clock import limit
 from grader.chapters import World, catalogue, places
 from grader.cli import main
 from grader.judging.judge import Judge
 from grader.judging.outcome import TimeLimit
 from grader.notebooks import check
 from grader.notebooks.chapter import read_chapter
-from grader.notebooks.clock import limit
 from grader.notebooks.read import LARGEST, LONGEST_CELL, chapter_source, the_one_that_counts
 from grader.notebooks.started import started
 from grader.notebooks.text import markdown

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from grader.answers.clock import WALL
 from grader.answers.trouble import TimeLimit
 from grader.chapters import BrokenFile, World, catalogue
 from grader.judging.explain import explain, explain_time_limit
@@ -107,13 +108,14 @@ class Clock:
         self._world, self._line, self._seconds = world, line, seconds
         self._main = threading.get_ident()
         self._at: tuple[Check, Printed] | None = None
-        self._due = 0.0
+        self._due = self._latest = 0.0
         threading.Thread(target=self._watch, daemon=True).start()
 
     @contextlib.contextmanager
     def running(self, check: Check, printed: Printed) -> Iterator[None]:
         """Keep an eye on a check."""
-        self._due = time.monotonic() + self._seconds
+        self._due = time.process_time() + self._seconds
+        self._latest = time.monotonic() + self._seconds * WALL
         self._at = (check, printed)
         try:
             yield
@@ -125,9 +127,12 @@ class Clock:
         while True:
             time.sleep(min(0.25, self._seconds / 4))
             with self._line.lock:
-                if self._at is not None and time.monotonic() > self._due:
+                if self._at is not None and self._is_late():
                     self._late(*self._at)
                 self._line.flush()
+
+    def _is_late(self) -> bool:
+        return time.process_time() > self._due or time.monotonic() > self._latest
 
     def _late(self, check: Check, printed: Printed) -> None:
         frame = sys._current_frames().get(self._main)

@@ -11,11 +11,11 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from grader.answers.clock import SECONDS
 from grader.trial import child
 from grader.trial.plan import Plan
 
 START_LIMIT = 120.0
-SECONDS = 10.0
 NOT_LOADED = "PyTorch or the chapters cannot be loaded: `pytest -x` says more"
 FORKS = sys.platform == "linux"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from grader.answers.clock import WALL
 from grader.results import CheckResult
 from grader.trial.child import Ask, Loading, Said
 from grader.trial.children import Child, Children
@@ -86,7 +87,7 @@ class Trial:
     def _heard(self, child: Child, waiting: list[tuple[Task, str, bool]]) -> Iterator[Result]:
         loading = ""
         while waiting and not self._stopped:
-            said = child.next(self.children.seconds * 1.2 + 1)
+            said = child.next(self.children.seconds * WALL * 1.2 + 1)
             for one in said if isinstance(said, list) else ():
                 loading = one.stem if isinstance(one, Loading) else ""
                 if isinstance(one, Said):
