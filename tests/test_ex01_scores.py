@@ -15,6 +15,7 @@ from grader.suite import (
     same,
 )
 from grader.suite.queries_and_keys import query_key, query_key_refusals
+from grader.suite.refusals import NO_SIZES
 
 
 def _must_fit(fits, *tensors):
@@ -190,6 +191,7 @@ CASES = [
 
 def projection_refusals(exercise, x, weight, wrong_weight, words):
     """List what a projection refuses; `x`, `weight` and a weight that does not fit are shapes."""
+    narrow = tuple(5 if size == 11 else size for size in wrong_weight)
 
     def call(x_shape, weight_shape, *bias):
         return lambda answer, draw: getattr(answer, exercise)(
@@ -207,6 +209,10 @@ def projection_refusals(exercise, x, weight, wrong_weight, words):
             (f"`weight` is {list(wrong_weight)}: it takes tokens 11 wide, and they are 7 wide",
              call(x, wrong_weight)),
             (f"`weight` is {[2, *weight]}, a stack of matrices", call(x, (2, *weight))),
+            # narrower than the tokens, and stacks whose sizes stand where a matrix has its own
+            (f"`weight` is {list(narrow)}: it takes tokens 5 wide, and they are 7 wide",
+             call(x, narrow)),
+            ("`weight` is [7, 7, 7], a stack of matrices", call(x, (7, 7, 7))),
             ("`weight` is [7], with 1 dimension", call(x, (7,))),
         ),
         refusal(
@@ -216,7 +222,7 @@ def projection_refusals(exercise, x, weight, wrong_weight, words):
             ("`bias` is [5, 3], with 2 dimensions", call(x, weight, (5, 3))),
             ("`bias` is [1, 3], with 2 dimensions", call(x, weight, (1, 3))),
             ("`bias` is [], without a dimension, and the new tokens are 3 wide",
-             call(x, weight, ())),
+             call(x, weight, ()), NO_SIZES),
         ),
     ]  # fmt: skip
 
@@ -227,6 +233,8 @@ REFUSALS = [
         ("`a` is [7] and `b` is [5, 7]", lambda a, d: a.dot_product(d(7), d(5, 7))),
         ("`a` is [5, 7] and `b` is [7]", lambda a, d: a.dot_product(d(5, 7), d(7))),
         ("`a` and `b` are [5, 7]", lambda a, d: a.dot_product(d(5, 7), d(5, 7))),
+        ("`a` and `b` are [], without a dimension", lambda a, d: a.dot_product(d(), d()),
+         NO_SIZES),
     ),
     refusal(
         "dot_product", "ValueError: `a` and `b` differ in length.",

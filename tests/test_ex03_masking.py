@@ -15,6 +15,7 @@ from grader.suite import (
     vary,
 )
 from grader.suite.devices import on_a_gpu
+from grader.suite.refusals import NO_SIZES
 
 EMPTY = "With 0 positions it is empty."
 
@@ -131,7 +132,8 @@ REFUSALS = [
         ("`lengths` is [2, 1], with 2 dimensions",
          lambda a, d, name=exercise: getattr(a, name)(d.integers(1, 4, 2, 1), 5)),
         ("`lengths` is [], with 0 dimensions",
-         lambda a, d, name=exercise: getattr(a, name)(d.tensor(2, torch.int64), 5)),
+         lambda a, d, name=exercise: getattr(a, name)(d.tensor(2, torch.int64), 5),
+         NO_SIZES),
     ) for exercise in ("padding_mask", "decoder_mask")),
     refusal(
         "apply_mask", "ValueError: `mask` does not broadcast to the shape of `scores`.",

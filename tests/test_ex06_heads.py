@@ -282,6 +282,8 @@ REFUSALS = [
     refusal(
         "MultiHeadAttention", "ValueError: `x` or `memory` is not d_model wide.",
         ("`x` is 9 wide and d_model is 6", lambda a, d: made(a, d)(d(2, 5, 9))),
+        ("`x` is 9 wide, d_model is 6, and there is a memory",
+         lambda a, d: made(a, d)(d(2, 5, 9), memory=d(2, 7, 6))),
         ("`memory` is 9 wide and d_model is 6",
          lambda a, d: made(a, d)(d(2, 5, 6), memory=d(2, 7, 9))),
     ),

@@ -32,6 +32,7 @@ from grader.suite import (
 from grader.suite.arithmetic import heads64
 from grader.suite.devices import goes_backward, on_a_gpu
 from grader.suite.laws import gradients_match, pulled
+from grader.suite.refusals import NO_SIZES
 from grader.suite.tolerance import BY_DTYPE
 
 WORDS, WIDTH = 11, 6
@@ -193,7 +194,7 @@ def no_lengths(call):
         ("there are 3 sequences and `lengths` is [3, 1], with 2 dimensions",
          lambda a, d: call(a, d, long(d, [[4], [2], [1]]))),
         ("there are 3 sequences and `lengths` has 0 dimensions",
-         lambda a, d: call(a, d, long(d, 4))),
+         lambda a, d: call(a, d, long(d, 4)), NO_SIZES),
     ]  # fmt: skip
 
 
@@ -756,7 +757,7 @@ def test_next_word_model_has_three_parts(answer, draw):
 
 
 @check("NextWordModel", about="gradients", cites=Rule("gradients"))
-@vary("build", [PLAIN, TWO])
+@vary("build", [PLAIN, POSITIONS, TWO])
 def test_next_word_model_gradients(answer, draw, build):
     draw = draw.using(torch.float64)
     weights = weights_of(draw)

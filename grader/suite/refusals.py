@@ -13,6 +13,8 @@ from grader.suite.draw import Draw
 
 # three shapes of four dimensions, twice: a sentence that names every number there is names none
 MOST_NUMBERS = 24
+# of a misfit that has no sizes that could be named
+NO_SIZES: tuple[str, ...] = ()
 BETWEEN = re.compile(r"(?<=\d)\s*[x\u00d7*]\s*(?=\d)", re.IGNORECASE)
 NO_SIZES = re.compile(r"\(\)|\[\]")
 NUMBER = re.compile(r"(?<![A-Za-z_\d.])-?\d+(?!\d|\.\d)")

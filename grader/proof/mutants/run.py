@@ -1,0 +1,134 @@
+"""Running mutants: each in a process of its own, until a check has told it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+from grader.proof.mutants.make import Mutant
+
+# seconds of the processor, and on the wall, before a mutant counts as told
+SECONDS = 20
+WALL = 60
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant.
+
+    Attributes:
+        mutant: the mutant.
+        told_by: the check that told it; empty if none did.
+        search: of one that no check told, what came of looking for a call that does.
+    """
+
+    mutant: Mutant
+    told_by: str
+    search: str = ""
+
+
+def run_all(mutants: Sequence[Mutant], jobs: int) -> Iterator[Verdict]:
+    """Run mutants, as many at a time as there are jobs; the order is kept."""
+    with get_context("spawn").Pool(jobs, _warm) as pool:
+        yield from pool.imap(_run, mutants, chunksize=1)
+
+
+def _warm() -> None:
+    """Load everything once, and work out once what the checks expect."""
+    import torch
+
+    torch.set_num_threads(1)
+    from grader.chapters import World, catalogue, places
+    from grader.judging.judge import Judge
+
+    known = catalogue()
+    judge = Judge(known, World(places.SOLUTIONS, known.names()), memory=_memory())
+    for exercise in known.exercises():
+        for check in exercise.checks:
+            judge.judge(check)
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+
+
+def _memory() -> object:
+    from grader.judging.recognise import SlipMemory
+
+    if not hasattr(_memory, "known"):
+        _memory.known = SlipMemory()  # type: ignore[attr-defined]
+    return _memory.known  # type: ignore[attr-defined]
+
+
+def _run(mutant: Mutant) -> Verdict:
+    """Fork, so that nothing that a mutant does is left for the next one."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        told = "it ended its process\n"
+        with contextlib.suppress(BaseException):
+            told = "\n".join(_told_by(mutant))
+        with contextlib.suppress(OSError):
+            os.write(write, told.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as answer:
+        said = answer.read().decode()
+    os.waitpid(child, 0)
+    told_by, _, search = said.partition("\n")
+    return Verdict(mutant, told_by, search)
+
+
+def _told_by(mutant: Mutant) -> tuple[str, str]:
+    from grader.chapters import World, catalogue
+    from grader.judging.run import Setting, run
+
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (1, 2):
+        os.dup2(nothing, stream)
+    _limit()
+    known, memory = catalogue(), _memory()
+    folder = Path(tempfile.mkdtemp(prefix="mutant-"))
+    try:
+        for path in mutant.folder.glob("ex*.py"):
+            shutil.copy(path, folder)
+        (folder / f"{mutant.stem}.py").write_text(mutant.source, encoding="utf-8")
+        world = World(folder, known.names())
+        for check in _checks(known, mutant):
+            tape = memory.tapes.get((check.stem, check.name))  # type: ignore[attr-defined]
+            if not run(check, world, Setting(), tape=tape)[0].passed:
+                return check.name, ""
+        from grader.proof.mutants.search import difference
+
+        names = sorted({check.exercise for check in _checks(known, mutant)})
+        right = World(mutant.folder, known.names())
+        return "", difference(right, world, mutant.stem, names)
+    except TimeoutError:
+        return "the time limit", ""
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _checks(known: object, mutant: Mutant) -> list[object]:
+    """List the checks that may tell a mutant: those of its function, or of all that may use it."""
+    chapters = known.chapters  # type: ignore[attr-defined]
+    chapter = next(one for one in chapters if one.stem == mutant.stem)
+    own = [e for e in chapter.exercises if e.name == mutant.function]
+    return [check for exercise in own or chapter.exercises for check in exercise.checks]
+
+
+def _limit() -> None:
+    def ring(*_: object) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGPROF, ring)
+    signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, WALL)
+    sys.setrecursionlimit(500)
