@@ -16,13 +16,13 @@ MOST_NUMBERS = 24
 # of a misfit that has no sizes that could be named
 NO_SIZES: tuple[str, ...] = ()
 BETWEEN = re.compile(r"(?<=\d)\s*[x\u00d7*]\s*(?=\d)", re.IGNORECASE)
-NO_SIZES = re.compile(r"\(\)|\[\]")
+EMPTY_BRACKETS = re.compile(r"\(\)|\[\]")
 NUMBER = re.compile(r"(?<![A-Za-z_\d.])-?\d+(?!\d|\.\d)")
 
 
 def numbers_in(text: str) -> list[str]:
     """List the sizes that a sentence names, as people write them: 5x3, (2, 5, 3), n=5, 7-wide."""
-    return NUMBER.findall(BETWEEN.sub(" ", NO_SIZES.sub(" 0 ", text)))
+    return NUMBER.findall(BETWEEN.sub(" ", EMPTY_BRACKETS.sub(" 0 ", text)))
 
 
 @dataclass(frozen=True)
