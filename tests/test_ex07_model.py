@@ -1224,7 +1224,7 @@ def test_train_is_device_ready(answer, draw):
     on_a_gpu(answer, draw, run, allowed=("round", "waits"))
 
 
-@check("train", cites="Teach the model which word follows", telling=False)
+@check("train", cites="Teach the model which word follows", core=False, telling=False)
 def test_train_learns_the_table(answer, draw):
     # end to end: your model learns the four pairs of the chapter, an exclusive-or
     model, few, answers = lesson(draw)
@@ -1478,7 +1478,7 @@ def test_predict_is_device_ready(answer, draw):
     on_a_gpu(answer, draw, run, allowed=("round", "waits"))
 
 
-@check("predict", cites="Name the word that the model expects", telling=False)
+@check("predict", cites="Name the word that the model expects", core=False, telling=False)
 def test_predict_not_like(answer, draw):
     # end to end, document 004: your trained model says "hate" after "not like"
     predicts(answer, by_hand(draw), "not like", "hate", IDS)

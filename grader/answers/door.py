@@ -137,11 +137,11 @@ class Answer:
             call = Call(name, args, kwargs)
             self._calls.append(call)
             if getattr(made, "leaves_inputs", False):
-                with _of_answer():
+                with of_answer():
                     return self._noted(made(*args, **kwargs), call)
             kept = Kept((*args, *kwargs.values()))
             try:
-                with _of_answer():
+                with of_answer():
                     result = made(*args, **kwargs)
             except BaseException:
                 self._became += kept.settle()[1]
@@ -171,7 +171,7 @@ class Answer:
         self._calls.append(Call(name, args, {}))
         made = self._replaced.get(name) or self._world.function(self._stem, name)
         many = getattr(made, "repeated", None)
-        with _of_answer():
+        with of_answer():
             return many(times, *args) if many else [made(*args) for _ in range(times)]
 
     def after_overwriting(self, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -179,7 +179,7 @@ class Answer:
         self._calls.append(Call(name, args, kwargs))
         made = self._replaced.get(name) or self._world.function(self._stem, name)
         twice = getattr(made, "after_overwriting", None)
-        with _of_answer():
+        with of_answer():
             return twice(*args, **kwargs) if twice else call_again(made, args, kwargs)
 
     def became(self, value: Any) -> Any:
@@ -235,7 +235,7 @@ class Answer:
 
 
 @contextlib.contextmanager
-def _of_answer() -> Iterator[None]:
+def of_answer() -> Iterator[None]:
     """Mark what is raised inside as the answer's own."""
     try:
         yield

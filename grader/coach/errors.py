@@ -340,7 +340,7 @@ ERRORS = (
         "sizes_do_not_fit",
         r"shapes cannot be multiplied|size of tensor a|must match the (size|existing)|"
         r"expected size for first two dimensions|sizes of tensors must match|"
-        r"not broadcastable|inconsistent tensor size|expanded size|"
+        r"not broadcastable|inconsistent tensor size|expanded size|core dimension|not aligned|"
         r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2|vec",
         "The sizes do not fit together: write the shape of each factor beside its line; a "
         "transpose or a dimension is likely wrong.",

@@ -41,13 +41,19 @@ def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) ->
 
     if got.shape != want.shape:
         return _of_shapes(got, want, near)
-    for sentence, holds in (*_of_values(got, want, near), *_of_rows(got, want, near)):
+    for sentence, holds in _of_values(got, want, near):
+        if holds():
+            return sentence
+    times = _of_factor(got, want, near)
+    if times is not None:
+        return times
+    for sentence, holds in _of_rows(got, want, near):
         if holds():
             return sentence
     for given in inputs:
         if given.is_floating_point() and near(got, plain(given)):
             return "Your output equals one of the inputs."
-    return _of_places(got, want, within, actual.is_floating_point()) or _of_factor(got, want, near)
+    return _of_places(got, want, within, actual.is_floating_point()) or _of_shift(got, want, near)
 
 
 def _nearly(got: Tensor, want: Tensor, within: tolerance.Tolerance) -> bool:
@@ -154,12 +160,19 @@ def _factors(got: Tensor, want: Tensor, dim: int) -> Tensor:
 
 
 def _of_factor(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
-    finite = torch.isfinite(got) & torch.isfinite(want) & (want.abs() > 1e-3)
+    finite = _comparable(got, want)
     if int(finite.sum()) < 2:
         return None
     factor = float((got[finite] / want[finite]).median())
     if factor and math.isfinite(factor) and near(got, want * factor):
         return f"Every value is {factor:.4g} times the right one{_known(factor)}."
+    return None
+
+
+def _of_shift(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
+    finite = _comparable(got, want)
+    if int(finite.sum()) < 2:
+        return None
     rows = got.dim() >= 2 and got.shape[-2] > 1
     if rows and near(got - got[..., :1, :], want - want[..., :1, :]):
         return "Every row is off by the same numbers, as if another bias were added."
@@ -167,6 +180,10 @@ def _of_factor(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
     if near(got, want + shift):
         return f"Every value is the right one plus {shift:.4g}."
     return None
+
+
+def _comparable(got: Tensor, want: Tensor) -> Tensor:
+    return torch.isfinite(got) & torch.isfinite(want) & (want.abs() > 1e-3)
 
 
 def _known(factor: float) -> str:

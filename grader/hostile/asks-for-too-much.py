@@ -3,6 +3,7 @@
 chapter: ex07_model
 earns: positional_encoding, encode_words, mean_pool, NextWordModel, train
 outcomes: error, failed, crashed, timeout
+passes: predict_leaves, predict_inputs
 """
 
 

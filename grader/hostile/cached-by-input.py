@@ -3,7 +3,7 @@
 chapter: ex02_scaling
 earns: scale_scores, score_spread
 outcomes: failed, error
-passes: sizes, scaled_scores, dtypes
+passes: all
 """
 
 import functools

@@ -3,7 +3,7 @@
 chapter: ex04_softmax
 earns: nothing
 outcomes: failed, error, forbidden
-passes: softmax_shapes[(1, attention_weights_refuse
+passes: refuses[attention_weights
 """
 
 

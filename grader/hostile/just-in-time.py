@@ -1,4 +1,4 @@
-"""Answers right, but switches its alarm off and takes all the time that the judge waits, each time.
+"""Answers right, but switches its alarm off and sleeps for longer than the judge waits, each time.
 
 chapter: ex02_scaling
 earns: scale_scores, score_spread
@@ -14,7 +14,7 @@ right = scaled_scores
 
 def scaled_scores(query, key):
     signal.setitimer(signal.ITIMER_REAL, 0)
-    until = time.monotonic() + 1.8
+    until = time.monotonic() + 8.0
     while time.monotonic() < until:
         try:
             time.sleep(until - time.monotonic())

@@ -2,7 +2,7 @@
 
 chapter: ex05_mixing
 earns: linear_combination, mix_values, self_attention, cross_attention
-partly: attention
+partly: attention, self_attention, cross_attention
 outcomes: failed, error
 passes: all
 """

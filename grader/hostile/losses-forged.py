@@ -4,7 +4,7 @@ chapter: ex07_model
 earns: positional_encoding, encode_words, mean_pool, NextWordModel, predict
 partly: predict
 outcomes: failed, error
-passes: train_in_place, train_fresh, train_inputs, train_refuses
+passes: train_in_place, train_fresh, train_lowers, train_inputs, refuses[train
 """
 
 

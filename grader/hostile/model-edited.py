@@ -3,7 +3,7 @@
 chapter: ex07_model
 earns: positional_encoding, encode_words, mean_pool, NextWordModel
 outcomes: failed, error, crashed
-passes: predict_by_hand, predict_leaves, predict_inputs
+passes: predict_by_hand, predict_leaves, predict_inputs, train_fresh, train_lowers, train_does_not, train_inputs
 """
 
 

@@ -2,7 +2,7 @@
 
 chapter: ex07_model
 earns: positional_encoding, encode_words, mean_pool, predict
-partly: train, predict
+partly: train
 outcomes: failed, error, crashed
 """
 

@@ -4,7 +4,7 @@ chapter: ex02_scaling
 onto: nothing
 earns: scale_scores
 outcomes: not started, failed, error
-passes: scaled_scores_refuse
+passes: refuses[scaled_scores
 """
 # file: ex02_scaling.ipynb
 {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [

@@ -3,7 +3,7 @@
 chapter: ex07_model
 earns: positional_encoding, encode_words, mean_pool, train
 outcomes: error, failed, crashed, timeout
-passes: next_word_model_refuses
+passes: next_word_model_has_three_parts, refuses[NextWordModel
 """
 
 

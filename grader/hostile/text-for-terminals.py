@@ -4,6 +4,7 @@ chapter: ex02_scaling
 earns: scale_scores, score_spread
 outcomes: failed, error
 never: \x1b
+passes: refuses[scaled_scores
 """
 
 

@@ -3,7 +3,7 @@
 chapter: ex02_scaling
 earns: scale_scores, score_spread
 outcomes: failed
-passes: scaled_scores_refuse
+passes: refuses[scaled_scores
 """
 
 right = scaled_scores

@@ -1,8 +1,7 @@
 """Answers right in its first calls and never again.
 
 chapter: ex02_scaling
-earns: scale_scores, score_spread
-partly: scale_scores
+earns: score_spread
 outcomes: failed
 passes: all
 """

@@ -35,8 +35,7 @@ def side_by_side(expected: Any, actual: Any, wrong: Any) -> list[str]:
     place, (right, came, marks) = _first_matrix(expected, actual, wrong)
     blank = [""] * len(marks), [""] * len(marks[0])
     left, mine = Panel("expected", right, *blank), Panel("yours", came, *blank, wrong=marks)
-    while mine.digits < MOST_DIGITS and _look_alike(left, mine):
-        left, mine = (replace(panel, digits=panel.digits + 1) for panel in (left, mine))
+    left, mine = _told_apart(left, mine)
     row, column = first_wrong(mine)
     rows = window(len(marks), ROWS, row)
 
@@ -47,6 +46,15 @@ def side_by_side(expected: Any, actual: Any, wrong: Any) -> list[str]:
     left_out = Grid(left, rows, columns).left_out()
     where = "; ".join(filter(None, [place, left_out]))
     return _with_title(_lines(left, mine, rows, columns), where)
+
+
+def _told_apart(left: Panel, mine: Panel) -> tuple[Panel, Panel]:
+    """Show as many digits as it takes to see a difference, if digits can show it."""
+    for digits in range(left.digits, MOST_DIGITS + 1):
+        more = replace(left, digits=digits), replace(mine, digits=digits)
+        if not _look_alike(*more):
+            return more
+    return left, mine
 
 
 def _look_alike(left: Panel, mine: Panel) -> bool:

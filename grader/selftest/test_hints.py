@@ -53,13 +53,19 @@ def test_no_hint_gives_the_line_away(full, hints):
 
 def _lines(text, name):
     """List what a function assigns and returns, without spaces, where it takes some thought."""
-    function = next(n for n in ast.parse(text).body if getattr(n, "name", None) == name)
-    for node in ast.walk(function):
+    defined = [node for node in ast.parse(text).body if name in _names(node)]
+    for node in (inner for one in defined for inner in ast.walk(one)):
         value = getattr(node, "value", None) if isinstance(node, ast.stmt) else None
         if value is not None and any(isinstance(n, ast.Call | ast.BinOp) for n in ast.walk(value)):
             line = re.sub(r"\s", "", ast.unparse(value))
             if len(line) > 9:
                 yield line
+
+
+def _names(node):
+    """Name what a statement defines."""
+    targets = getattr(node, "targets", [])
+    return {getattr(node, "name", None), *(getattr(target, "id", None) for target in targets)}
 
 
 @pytest.mark.parametrize(("full", "hints"), EVERY, ids=[full for full, _ in EVERY])

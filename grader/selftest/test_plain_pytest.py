@@ -44,7 +44,7 @@ def test_solutions_pass():
 
 
 def test_answers_from_elsewhere_without_a_path_to_the_tests(wrong):
-    done = run(f"--answers={wrong}", "-k", "softmax_dim", "-q")
+    done = run(f"--answers={wrong}", "-k", "softmax_sums_to_1", "-q")
     assert done.returncode == 1
     assert "1 failed" in done.stdout.splitlines()[-1]
 
