@@ -18,6 +18,7 @@ from grader.suite import (
     situation,
 )
 from grader.suite.arithmetic import softmax64, weights64
+from grader.suite.queries_and_keys import TRIANGLE, pattern, query_key
 from grader.suite.your_own import not_to_the_bit, softmax_kernels, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -51,10 +52,6 @@ def row_masked(draw: Draw):
     return (given,)
 
 
-def query_key(draw: Draw, *batch: int, q=5, k=7, d_k=3):
-    return draw(*batch, q, d_k, scale=1.3), draw(*batch, k, d_k, scale=1.3)
-
-
 def masked(draw: Draw, *batch: int, q=5, k=7, d_k=3):
     return *query_key(draw, *batch, q=q, k=k, d_k=d_k), draw.mask(*batch, q, k)
 
@@ -71,8 +68,7 @@ def query_masked(draw: Draw):
 
 def causal(draw: Draw):
     # square on purpose: a mask taken the wrong way round must fit, and differ by value
-    mask = torch.ones(5, 5, dtype=torch.bool, device=draw.device).tril()
-    return *query_key(draw, k=5), mask
+    return *query_key(draw, k=5), pattern(draw, *TRIANGLE)
 
 
 def masked_key_dominates(draw: Draw):

@@ -15,10 +15,9 @@ from grader.suite import (
     refusal,
     same,
     vary,
-    worked_out,
 )
 from grader.suite.arithmetic import attention64, weights64
-from grader.suite.queries_and_keys import causal, query_key
+from grader.suite.queries_and_keys import TRIANGLE, pattern, query_key
 from grader.suite.refusals import NO_SIZES
 from grader.suite.your_own import attention_kernels, not_to_the_bit, your_own
 
@@ -65,6 +64,19 @@ def cross_attention(x, memory, w_q, w_k, w_v, memory_mask=None):
         _agree(memory_mask.shape == memory.shape[:-1], memory, memory_mask)
         mask = memory_mask.unsqueeze(-2)
     return attention(x @ w_q, memory @ w_k, memory @ w_v, mask)
+
+
+@reference
+def naive_in_002():
+    """Every token with every other, with more digits than are printed."""
+    tokens = torch.tensor(TOKENS, dtype=torch.float64)
+    return tokens @ tokens.T
+
+
+@reference
+def weights_in_002(query, key):
+    """The weights with more digits than are printed."""
+    return weights64(query, key, torch.ones(3, 3, dtype=torch.bool, device=query.device).tril())
 
 
 def weights_tokens(draw: Draw, *, n=5, d=7):
@@ -116,24 +128,19 @@ def query_masked(draw: Draw):
 
 def causal_mask(draw: Draw):
     # square on purpose: a mask taken the wrong way round must fit, and differ by value
-    return *qkv(draw, k=5), causal(draw, 5)
+    return *qkv(draw, k=5), pattern(draw, *TRIANGLE)
 
 
 def mask_of(*shape: int):
     return lambda draw: (*qkv(draw, 2), draw.mask(*shape))
 
 
-def keys_of(draw: Draw, *rows: str):
-    """Make a mask of keys, one row of letters for each sequence: T may be looked at."""
-    return draw.tensor([[letter == "T" for letter in row] for row in rows], torch.bool)
-
-
 def padded_batch(draw: Draw):
-    return *two_sequences(draw, 2), keys_of(draw, "TTTTT..", "TT.....")
+    return *two_sequences(draw, 2), pattern(draw, "TTTTT..", "TT.....")
 
 
 def nothing_real(draw: Draw):
-    return *two_sequences(draw, 2), keys_of(draw, "TTTTT..", ".......")
+    return *two_sequences(draw, 2), pattern(draw, "TTTTT..", ".......")
 
 
 IN_002 = {"q": 3, "k": 3, "d_v": 4}
@@ -418,8 +425,7 @@ def test_linear_combination_of_nothing(answer, draw):
 
 @check("mix_values")
 def test_mix_values_naive_in_002(answer, draw):
-    tokens = torch.tensor(TOKENS, dtype=torch.float64)
-    scores = (tokens @ tokens.T).to(draw.device, draw.dtype)
+    scores = naive_in_002().to(draw.device, draw.dtype)
     out = answer.mix_values(scores, draw.tensor(TOKENS))
     same(out, draw.tensor(NAIVE_MIX), within=printed(4))
 
@@ -427,14 +433,13 @@ def test_mix_values_naive_in_002(answer, draw):
 @check("mix_values")
 def test_mix_values_printed_in_002(answer, draw):
     query, key, value = projected_in_002(draw)
-    mask = causal(draw, 3)
-    weights = worked_out("weights", lambda: weights64(query.double(), key.double(), mask))
+    weights = weights_in_002(query.double(), key.double())
     same(answer.mix_values(weights.to(value.dtype), value), draw.tensor(RESULT), within=printed(4))
 
 
 @check("attention")
 def test_attention_printed_in_002(answer, draw):
-    out = answer.attention(*projected_in_002(draw), causal(draw, 3))
+    out = answer.attention(*projected_in_002(draw), pattern(draw, "T..", "TT.", "TTT"))
     same(out, draw.tensor(RESULT), within=printed(4))
 
 

@@ -32,7 +32,7 @@ from grader.suite import (
 from grader.suite.arithmetic import attention64
 from grader.suite.devices import goes_backward, on_a_gpu
 from grader.suite.laws import SCATTERED, gradients_match, pulled
-from grader.suite.queries_and_keys import causal
+from grader.suite.queries_and_keys import TRIANGLE, pattern
 from grader.suite.your_own import attention_kernels, not_to_the_bit, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -390,7 +390,7 @@ def test_multi_head_follows_no_order(answer, draw):
 @check("multi_head", about="calls", cites=EVERYWHERE)
 def test_multi_head_does_not_see_the_future(answer, draw):
     query, key, value, n_heads = qkv(draw, 2, q=5, k=5)
-    mask = causal(draw, 5)
+    mask = pattern(draw, *TRIANGLE)
     before = answer.multi_head(query, key, value, n_heads, mask)
     want = multi_head(*map(exact, (query, key, value)), n_heads, mask)
     same(before, want, like=query)
@@ -869,7 +869,7 @@ def test_module_does_not_see_the_future(answer, draw):
     weights = draw_weights(draw, 6, bias=True)
     x = draw(2, 5, 6, scale=1.2)
     module = make_layer(answer, draw, weights)
-    mask = causal(draw, 5)
+    mask = pattern(draw, *TRIANGLE)
     before = module(x, mask=mask)
     same(before, right(x, None, mask, weights, 3), like=x, label="the output with a causal mask")
     changed = x.clone()

@@ -18,12 +18,30 @@ Wrong = TypeVar("Wrong", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Slip:
-    """A wrong answer with a name."""
+    """A wrong answer with a name.
+
+    Attributes:
+        name: as reports name it.
+        says: the sentence that the student reads.
+        read: where to read on.
+        answer: the wrong answer; None in a students' pack, where what it gives is written down.
+    """
 
     name: str
-    wrong: Callable[..., Any] = field(repr=False)
     says: str
     read: str
+    answer: Callable[..., Any] | None = field(default=None, repr=False)
+
+    @property
+    def wrong(self) -> Callable[..., Any]:
+        """The wrong answer.
+
+        Raises:
+            LookupError: this is a students' pack.
+        """
+        if self.answer is None:
+            raise LookupError(f"this pack holds no answer that is wrong like {self.name}")
+        return self.answer
 
 
 @dataclass
@@ -50,7 +68,7 @@ class Task:
 
         def declare(wrong: Wrong) -> Wrong:
             says = " ".join((inspect.getdoc(wrong) or "").split())
-            self.slips.append(Slip(wrong.__name__, wrong, says, read))
+            self.slips.append(Slip(wrong.__name__, says, read, wrong))
             return wrong
 
         return declare

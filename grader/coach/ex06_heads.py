@@ -1338,8 +1338,12 @@ def right_maps(attend, layer, x, n_heads, memory=None, mask=None):
 
 def _draw_layer(sketch, make, n_heads, x, words, seen, printed, memory=None, mask=None):
     """Draw a layer's maps, and what comes out; `make` makes one out of the class."""
-    attend, right = sketch.reference("multi_head"), make(sketch.reference("MultiHeadAttention"))
-    want = right_maps(attend, right, x, n_heads, memory, mask)
+
+    def known():
+        right = make(sketch.reference("MultiHeadAttention"))
+        return right_maps(sketch.reference("multi_head"), right, x, n_heads, memory, mask)
+
+    want = sketch.known("maps", known)
 
     def maps(kind, _):
         read = head_maps(make(kind), x, n_heads, memory, mask)
@@ -1349,7 +1353,7 @@ def _draw_layer(sketch, make, n_heads, x, words, seen, printed, memory=None, mas
         return make(kind)(x) if memory is None else make(kind)(x, memory, mask)
 
     read = sketch.use("MultiHeadAttention", maps, want=want)
-    for head in range(n_heads):
+    for head in range(n_heads if read.want.dim() else 0):
         sketch.draw(f"head {head}", read.at(head), words, seen, scale="weights",
                     made="weights", printed=printed.get("weights"))  # fmt: skip
     out = sketch.use("MultiHeadAttention", output)

@@ -2069,23 +2069,28 @@ def _model(sketch, seed):
         return model
 
     done = sketch.attempt("NextWordModel", build)
-    if done.missing:
-        sketch.say(f"The model is the kit's: {done.missing}.")
-        return build(sketch.reference("NextWordModel"))
-    return done.result
+    if not done.missing:
+        return done.result
+    model = sketch.instead("NextWordModel", build, done.missing)
+    sketch.say(f"The model is the kit's: {done.missing}.")
+    return model
 
 
 def _taught(sketch, model):
     """Train a model round by round; return the losses, and why it was not trained if it was not."""
     ids, targets = _lesson()
     losses, said = [], set()
+
+    def teach(train):
+        return train(model, ids, targets, steps=STEPS)
+
     for _ in range(ROUNDS):
-        done = sketch.attempt("train", lambda train: train(model, ids, targets, steps=STEPS))
+        done = sketch.attempt("train", teach)
         missing, round_losses = done.missing, done.result
         if not missing and not _floats(round_losses):
             missing = f"your train gave back {type(done.result).__name__}, not {STEPS} losses"
         if missing and sketch.comes_before("train"):
-            round_losses = sketch.reference("train")(model, ids, targets, steps=STEPS)
+            round_losses = sketch.instead("train", teach, missing)
             said.add(f"Trained by the kit: {missing}.")
         elif missing:
             return losses, missing
@@ -2147,11 +2152,15 @@ def _asked(sketch, model, phrases):
         with torch.no_grad():
             return model(ids)[0]
 
-    right = sketch.reference("NextWordModel")(len(IDS), 16, n_heads=HEADS)
-    right.load_state_dict(model.state_dict(), strict=False)
-    want = torch.stack([ask(right, phrase) for phrase in phrases])
+    def known():
+        right = sketch.reference("NextWordModel")(len(IDS), 16, n_heads=HEADS)
+        right.load_state_dict(model.state_dict(), strict=False)
+        return torch.stack([ask(right, phrase) for phrase in phrases])
+
     return sketch.use(
-        "NextWordModel", lambda _, __: sketch.stack([ask(model, p) for p in phrases]), want=want
+        "NextWordModel",
+        lambda _, __: sketch.stack([ask(model, p) for p in phrases]),
+        want=sketch.of_this_answer(known),
     )
 
 
@@ -2177,15 +2186,21 @@ def _heads(sketch, model, phrase):
     words = phrase.split()
     layer = model.attention
     x = model.embedding(torch.tensor([IDS[word] for word in words])).detach()
-    want = right_maps(sketch.reference("ex06_heads.multi_head"), layer, x, HEADS)
+    attend = "ex06_heads.multi_head"
+    want = sketch.of_this_answer(lambda: right_maps(sketch.reference(attend), layer, x, HEADS))
 
     def read(_, __):
         maps = head_maps(layer, x, HEADS)
         return want if maps is None else maps
 
     # the kit's own model has layers there, and nothing that can be called
-    can_be_read = type(layer) is not nn.Module
-    maps = sketch.use("NextWordModel", read, want=want) if can_be_read else sketch.kits(want)
+    if type(layer) is nn.Module:
+        maps = sketch.kits(want)
+    elif read(None, None) is None:
+        sketch.note("The layer does not call its `w_v`, so its heads cannot be looked into.")
+        return
+    else:
+        maps = sketch.use("NextWordModel", read, want=want)
     values = layer.w_v(x).detach().unflatten(-1, (HEADS, -1))  # [n, n_heads, d_head]
     for head in range(HEADS):
         sketch.draw(f"head {head}", maps.at(head), words, words, scale="weights", digits=2)

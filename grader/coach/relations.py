@@ -41,19 +41,19 @@ def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) ->
 
     if got.shape != want.shape:
         return _of_shapes(got, want, near)
-    for sentence, holds in _of_values(got, want, near):
-        if holds():
-            return sentence
-    times = _of_factor(got, want, near)
-    if times is not None:
-        return times
-    for sentence, holds in _of_rows(got, want, near):
-        if holds():
-            return sentence
-    for given in inputs:
-        if given.is_floating_point() and near(got, plain(given)):
-            return "Your output equals one of the inputs."
-    return _of_places(got, want, within, actual.is_floating_point()) or _of_shift(got, want, near)
+    if any(given.is_floating_point() and near(got, plain(given)) for given in inputs):
+        return "Your output equals one of the inputs."
+    return (
+        _first(_of_values(got, want, near))
+        or _of_factor(got, want, near)
+        or _first(_of_rows(got, want, near))
+        or _of_places(got, want, within, actual.is_floating_point())
+        or _of_shift(got, want, near)
+    )
+
+
+def _first(told: Iterable[tuple[str, Callable[[], bool]]]) -> str | None:
+    return next((sentence for sentence, holds in told if holds()), None)
 
 
 def _nearly(got: Tensor, want: Tensor, within: tolerance.Tolerance) -> bool:

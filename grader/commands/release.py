@@ -33,7 +33,7 @@ def run(given: argparse.Namespace) -> int:
     except (ReleaseError, OSError) as problem:
         raise UsageError(problem) from problem
     size = sum(map(len, files.values())) / 1000
-    print(f"wrote {len(files)} files, {size:.0f} kB, to {folder}: no line of a solution is in them")
+    print(f"wrote {len(files)} files, {size:.0f} kB, to {folder}: no answer is in them")
     if archive is not None:
         print(f"wrote {archive}")
     return 0

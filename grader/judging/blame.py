@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +71,21 @@ class Blame:
         self._last[exercise.full] = tuple(needed)
         return tuple(needed)
 
+    def suspects(self, exercise: Exercise) -> tuple[str, ...]:
+        """Name the earlier exercises that this one calls and that fail core checks of their own.
+
+        For a students' pack, which has nothing that could stand in for them. Of those that call
+        each other it is the first.
+        """
+        if any(chapter.references for chapter in self.catalogue.chapters):
+            return ()
+        wrong = {
+            other.full: set(self.world.uses(other.full))
+            for other in self._before(exercise)
+            if any(check.core and not self.of_answer(check).passed for check in other.checks)
+        }
+        return tuple(name for name, calls in wrong.items() if not calls & set(wrong) - {name})
+
     def _passes(self, check: Check, stand_ins: dict[str, Any]) -> bool:
         with self.world.replaced(stand_ins):
             tape = self.tape_of(check)
@@ -84,21 +100,25 @@ class Blame:
             )
         return self._wrong[exercise.full]
 
-    def _used_by(self, exercise: Exercise) -> Sequence[tuple[Exercise, Any]]:
+    def _used_by(self, exercise: Exercise) -> list[tuple[Exercise, Any]]:
         """List the earlier exercises that this one uses, with what can stand in for them."""
+        known = {chapter.stem: chapter.references for chapter in self.catalogue.chapters}
+        return [
+            (other, known[other.stem][other.name])
+            for other in self._before(exercise)
+            if other.name in known[other.stem]
+        ]
+
+    def _before(self, exercise: Exercise) -> list[Exercise]:
+        """List the earlier exercises that this one uses."""
         try:
             used = set(self.world.uses(exercise.full))
         except BrokenFile:
-            return ()
-        found: list[tuple[Exercise, Any]] = []
-        for chapter in self.catalogue.chapters:
-            for other in chapter.exercises:
-                if other.full == exercise.full:
-                    return found
-                reference = chapter.references.get(other.name)
-                if reference is not None and other.full in used:
-                    found.append((other, reference))
-        return found
+            return []
+        earlier = itertools.takewhile(
+            lambda other: other.full != exercise.full, self.catalogue.exercises()
+        )
+        return [other for other in earlier if other.full in used]
 
 
 def stand_in(reference: Callable[..., Any]) -> Any:

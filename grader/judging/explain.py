@@ -212,6 +212,8 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
     if outcome.blame:
         names = " and ".join(outcome.blame)
         word = "is" if len(outcome.blame) == 1 else "are"
+        if outcome.suspects:
+            return _wrap("Because", f"it calls {names}, which {word} wrong: mend that first.")
         return _wrap("Because", f"only {names} {word} wrong: mend that, and this check passes.")
     if slip is not None:
         outcome.slip = slip.name

@@ -132,8 +132,13 @@ class Judge:
         try:
             if not self.proving:
                 outcome.blame = self.blame.culprits(check, exercise)
+            slip = None
             if not outcome.blame and check.telling:
-                return self.recogniser.recognise(exercise, check, outcome, call)
+                slip = self.recogniser.recognise(exercise, check, outcome, call)
+            if slip is None and not outcome.blame and not self.proving:
+                outcome.blame = self.blame.suspects(exercise)
+                outcome.suspects = bool(outcome.blame)
+            return slip
         except (Lost, TimeLimit):
             if self.spare is None:
                 raise

@@ -38,6 +38,7 @@ class Outcome:
         headline: its first sentence.
         slip: the known slip that the output equals.
         blame: the earlier exercises that alone make this check fail.
+        suspects: whether this is only likely, because nothing could stand in for them.
         notes: what is to be said although the check passed.
         fault: the traceback of an error of the suite itself.
     """
@@ -52,17 +53,9 @@ class Outcome:
     headline: str = ""
     slip: str | None = None
     blame: tuple[str, ...] = ()
+    suspects: bool = False
     notes: tuple[Mistake, ...] = ()
     fault: str = ""
-
-    def forget_frames(self) -> None:
-        """Let go of the stack that an error holds on to: it keeps every tensor alive."""
-        waiting = [self.error, self.finding]
-        while waiting:
-            error = waiting.pop()
-            if error is not None and error.__traceback__ is not None:
-                error.__traceback__ = None
-                waiting += [error.__cause__, error.__context__]
 
     @property
     def passed(self) -> bool:

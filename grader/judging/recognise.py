@@ -11,8 +11,6 @@ that is told by nothing else has to agree with the answer in every core check th
 from __future__ import annotations
 
 import copy
-import math
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,23 +19,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader import recorded
 from grader.answers.door import Answers, Call
-from grader.answers.trouble import words_of
 from grader.chapters import Exercise
 from grader.coach import Slip
 from grader.coach.errors import error_slip
+from grader.judging.evidence import Evidence, alike, equal_evidence, error_key
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run, torch_as_it_was
-from grader.suite import tolerance
 from grader.suite.case import leaf
 from grader.suite.check import Check
-from grader.suite.compare import plain
 from grader.suite.expected import Tape
 
 # an answer that was held against so many slips in vain is wrong in a way of its own
 PATIENCE = 60
 MOST_SEARCHES = 3
-LARGEST = 100_000
 OUTPUT = "the output"
 MOST_REMEMBERED = 30_000
 
@@ -51,7 +47,7 @@ class SlipMemory:
     def __init__(self) -> None:
         self._of: tuple[int, str] | None = None
         self.tapes: dict[tuple[str, str], Tape] = {}
-        self._seen: OrderedDict[tuple[str, str, str], Outcome] = OrderedDict()
+        self._seen: OrderedDict[tuple[str, str, str], Evidence] = OrderedDict()
 
     def of(self, seed: int, device: str) -> SlipMemory:
         """Return the memory for a seed and a device; that of another one is forgotten."""
@@ -61,16 +57,16 @@ class SlipMemory:
             self._of = seed, device
         return self
 
-    def get(self, key: tuple[str, str, str]) -> Outcome | None:
+    def get(self, key: tuple[str, str, str]) -> Evidence | None:
         """Return what a slip gave in a check, if that is known."""
         found = self._seen.get(key)
         if found is not None:
             self._seen.move_to_end(key)
         return found
 
-    def keep(self, key: tuple[str, str, str], outcome: Outcome) -> None:
+    def keep(self, key: tuple[str, str, str], evidence: Evidence) -> None:
         """Remember what a slip gave in a check."""
-        self._seen[key] = outcome
+        self._seen[key] = evidence
         if len(self._seen) > MOST_REMEMBERED:
             self._seen.popitem(last=False)
 
@@ -111,15 +107,11 @@ class Recogniser:
             seen: what came of it.
             call: the last call of the exercise in it.
         """
-        known = self.named.get(exercise.full)
+        known, shown = self.named.get(exercise.full), Evidence.of(seen)
         if known is not None:
-            return known if alike(self.of_slip(check, known), seen) else None
-        tried = self.in_vain.get(exercise.full, 0)
-        if tried >= PATIENCE:
-            return None
-        slips = _with_the_same_output(exercise.task.slips, seen, call) or exercise.task.slips
-        self.in_vain[exercise.full] = tried + max(len(slips), PATIENCE // MOST_SEARCHES)
-        fitting = [s for s in slips if alike(self.of_slip(check, s), seen)]
+            return known if alike(self.of_slip(check, known), shown) else None
+        slips = self._to_try(exercise, seen, call)
+        fitting = [s for s in slips if alike(self.of_slip(check, s), shown)]
         weak = _says_little(seen)
         fitting = [s for s in fitting if not self._contradicted(exercise, s, weak)]
         if len(fitting) > 1:
@@ -129,16 +121,30 @@ class Recogniser:
         self.named.setdefault(exercise.full, fitting[0])
         return fitting[0]
 
-    def of_slip(self, check: Check, slip: Slip) -> Outcome:
+    def _to_try(self, exercise: Exercise, seen: Outcome, call: Call | None) -> Sequence[Slip]:
+        """Return the slips that are worth a whole check."""
+        every = exercise.task.slips
+        if all(slip.answer is None for slip in every):
+            return every  # what they give is written down
+        tried = self.in_vain.get(exercise.full, 0)
+        if tried >= PATIENCE:
+            return ()
+        slips = _with_the_same_output(every, seen, call) or every
+        self.in_vain[exercise.full] = tried + max(len(slips), PATIENCE // MOST_SEARCHES)
+        return slips
+
+    def of_slip(self, check: Check, slip: Slip) -> Evidence:
         """Return what a slip gives in a check."""
+        if slip.answer is None:
+            return recorded.of_slip(check, slip.name)
         key = (check.stem, check.name, slip.name)
         known = self.memory.get(key) or self.own.get(key)
         if known is None:
             asked = self.world.asked
-            known, _ = run(
+            outcome, _ = run(
                 check, self.world, self.setting, {check.exercise: slip.wrong}, self.tape_of(check)
             )
-            known.forget_frames()
+            known = Evidence.of(outcome)
             # what called the answer as well is true of this answer only
             (self.memory if self.world.asked == asked else self.own).keep(key, known)
         return known
@@ -153,7 +159,10 @@ class Recogniser:
 
     def tape_of(self, check: Check) -> Tape:
         """Return what a check expects, as far as that is known."""
-        return self.memory.tapes.setdefault((check.stem, check.name), Tape())
+        key = (check.stem, check.name)
+        if key not in self.memory.tapes:
+            self.memory.tapes[key] = recorded.tape(check, self.setting.device) or Tape()
+        return self.memory.tapes[key]
 
     def saw(self, check: Check, outcome: Outcome) -> None:
         """Remember what the answer gave in a check."""
@@ -167,7 +176,7 @@ class Recogniser:
         for check in exercise.checks:
             if not check.core or (check.stem, check.name) not in self.seen:
                 continue
-            answer, wrong = self.of_answer(check), self.of_slip(check, slip)
+            answer, wrong = Evidence.of(self.of_answer(check)), self.of_slip(check, slip)
             if (answer.passed and not wrong.passed) or (weak and not alike(wrong, answer)):
                 return True
         return False
@@ -176,7 +185,7 @@ class Recogniser:
         for other in exercise.checks:
             if other.name == check.name or not other.telling:
                 continue
-            answer = self.of_answer(other)
+            answer = Evidence.of(self.of_answer(other))
             same = [s for s in slips if alike(self.of_slip(other, s), answer)]
             if same and len(same) < len(slips):
                 slips = same
@@ -207,7 +216,7 @@ def _gives(slip: Slip, call: Call, seen: Outcome) -> bool:
         with torch_as_it_was(), torch.random.fork_rng(devices=[]):
             result = slip.wrong(*args, **call.kwargs)
     except Exception as problem:
-        return seen.error is not None and _error_key(problem) == _error_key(seen.error)
+        return seen.error is not None and error_key(problem) == error_key(seen.error)
     return seen.finding is not None and equal_evidence(result, seen.finding.actual)
 
 
@@ -217,54 +226,3 @@ def _says_little(seen: Outcome) -> bool:
         return seen.finding.kind in ("not refused", "refused badly")
     known = error_slip(seen.error, seen.frames) if seen.error is not None else None
     return known is not None and known.name == "refuses_what_fits"
-
-
-def alike(slip: Outcome, answer: Outcome) -> bool:
-    """Tell whether two outcomes of one check show the same."""
-    if slip.verdict != answer.verdict or slip.where != answer.where:
-        return False
-    if slip.finding is not None and answer.finding is not None:
-        mine, theirs = slip.finding, answer.finding
-        return (
-            (mine.kind, mine.label, mine.at) == (theirs.kind, theirs.label, theirs.at)
-            and equal_evidence(mine.actual, theirs.actual)
-        )  # fmt: skip
-    if slip.error is not None and answer.error is not None:
-        return _error_key(slip.error) == _error_key(answer.error)
-    return slip.passed and answer.passed
-
-
-def equal_evidence(mine: Any, theirs: Any) -> bool:
-    """Tell whether two things that came out are the same, within the dtype's tolerance."""
-    if isinstance(mine, Tensor) and isinstance(theirs, Tensor):
-        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-            return False
-        if mine.numel() > LARGEST:
-            return False
-        within = tolerance.of(mine.dtype)
-        return torch.allclose(
-            plain(mine), plain(theirs), within.relative, within.absolute, equal_nan=True
-        )
-    if type(mine) is not type(theirs):
-        return False
-    if isinstance(mine, str):
-        return _stripped(mine) == _stripped(theirs)
-    if isinstance(mine, tuple | list):
-        return len(mine) == len(theirs) and all(map(equal_evidence, mine, theirs))
-    if isinstance(mine, float):
-        return math.isclose(mine, theirs, rel_tol=1e-4, abs_tol=1e-4) or (
-            mine != mine and theirs != theirs
-        )
-    try:
-        return bool(mine == theirs)
-    except Exception:
-        return False
-
-
-def _error_key(error: BaseException) -> tuple[str, str]:
-    known = error_slip(error)
-    return type(error).__name__, known.name if known else _stripped(words_of(error))
-
-
-def _stripped(text: str) -> str:
-    return re.sub(r"[\d.]+", "#", text)

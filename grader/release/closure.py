@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeGuard
 
@@ -18,7 +18,12 @@ class _Text(ast.Constant):
     value: str
 
 
-def needed(roots: Iterable[str], top: Path, never: Collection[str] = ()) -> list[Path]:
+def needed(
+    roots: Iterable[str],
+    top: Path,
+    never: Collection[str] = (),
+    read: Callable[[Path], bytes] = Path.read_bytes,
+) -> list[Path]:
     """List the files that modules need, themselves among them, also for imports made late.
 
     A module that another names in a string, or in code in a string, counts as imported: that is
@@ -29,6 +34,7 @@ def needed(roots: Iterable[str], top: Path, never: Collection[str] = ()) -> list
         roots: names of modules, `grader.cli`.
         top: the folder that holds the package.
         never: packages that stay away, although a rare path through the code leads to them.
+        read: gives the code of a file, as it will be in the pack.
     """
     found: dict[Path, None] = {}
     waiting = list(roots)
@@ -42,7 +48,7 @@ def needed(roots: Iterable[str], top: Path, never: Collection[str] = ()) -> list
         if path is None:
             continue
         waiting += [name.rpartition(".")[0]] if "." in name else []
-        tree = ast.parse(path.read_bytes(), str(path))
+        tree = ast.parse(read(path), str(path))
         found[path] = None
         found.update(dict.fromkeys(_data(tree, path)))
         waiting += _imported(tree, name if path.name == "__init__.py" else name.rpartition(".")[0])

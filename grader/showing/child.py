@@ -130,10 +130,12 @@ def _draw(exercise: Any, known: Any, request: Request, line: Line) -> None:
     import inspect
     import textwrap
 
+    from grader import recorded
     from grader.answers.trouble import words_of
     from grader.pictures.drawings import drawings_in
     from grader.showing.sketch import Sketch
     from grader.showing.workbench import Stopped, Workbench
+    from grader.suite.expected import on_tape
 
     picture = line.picture = Picture(exercise.full)
     drawing = drawings_in(importlib.import_module(f"grader.coach.{exercise.stem}")).get(
@@ -146,9 +148,12 @@ def _draw(exercise: Any, known: Any, request: Request, line: Line) -> None:
     picture.says = " ".join((inspect.getdoc(drawing) or "").split("\n\n")[0].split())
     bench = Workbench(known, line.world, exercise.full, line.announce)
     sketch = Sketch(bench, picture, request.words, request.against)
+    # what is right is recorded for the picture without words of one's own
+    tape = None if request.words else recorded.picture(exercise.full)
     try:
         bench.run(exercise.full, lambda _: None)
-        drawing(sketch)
+        with on_tape(tape):
+            drawing(sketch)
         sketch.finish()
     except Stopped as stopped:
         picture.trouble = str(stopped).splitlines()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -26,6 +27,7 @@ class Example:
         w_v: makes values [d, d_v].
         causal: whether later tokens are masked in it.
         printed: what the document prints, by the step's name.
+        work: works a step out; it gets the full name of an exercise, and its arguments.
     """
 
     title: str
@@ -34,68 +36,71 @@ class Example:
     w_q: Tensor
     w_k: Tensor
     w_v: Tensor
+    work: Callable[..., Tensor]
     causal: bool = False
     printed: Mapping[str, Printed] = field(default_factory=dict)
 
-    @property
+    @functools.cached_property
     def query(self) -> Tensor:
         """The queries [n, d_k]."""
-        return (self.x.double() @ self.w_q.double()).float()
+        return self.work("ex01_scores.project_rows", self.x, self.w_q)
 
-    @property
+    @functools.cached_property
     def key(self) -> Tensor:
         """The keys [n, d_k]."""
-        return (self.x.double() @ self.w_k.double()).float()
+        return self.work("ex01_scores.project_rows", self.x, self.w_k)
 
-    @property
+    @functools.cached_property
     def value(self) -> Tensor:
         """The values [n, d_v]."""
-        return (self.x.double() @ self.w_v.double()).float()
+        return self.work("ex01_scores.project_rows", self.x, self.w_v)
 
-    @property
+    @functools.cached_property
     def scores(self) -> Tensor:
         """The scores [n, n], not scaled."""
-        return (self.query.double() @ self.key.double().T).float()
+        return self.work("ex01_scores.dot_product_scores", self.query, self.key)
 
-    @property
+    @functools.cached_property
     def scaled(self) -> Tensor:
         """The scaled scores [n, n]."""
-        return self.scores / self.w_k.shape[1] ** 0.5
+        return self.work("ex02_scaling.scaled_scores", self.query, self.key)
 
-    @property
+    @functools.cached_property
     def mask(self) -> Tensor | None:
         """The causal mask [n, n], if later tokens are masked."""
-        n = len(self.words)
-        return torch.ones(n, n, dtype=torch.bool).tril() if self.causal else None
+        return self.work("ex03_masking.causal_mask", len(self.words)) if self.causal else None
 
-    @property
+    @functools.cached_property
     def masked(self) -> Tensor:
         """The scaled scores [n, n], with the mask if there is one."""
-        return self.scaled if self.mask is None else self.scaled.masked_fill(~self.mask, -torch.inf)
+        if self.mask is None:
+            return self.scaled
+        return self.work("ex03_masking.apply_mask", self.scaled, self.mask)
 
-    @property
+    @functools.cached_property
     def weights(self) -> Tensor:
         """The weights [n, n]: the softmax of the masked scores."""
-        return torch.softmax(self.masked.double(), -1).float()
+        return self.work("ex04_softmax.softmax", self.masked)
 
 
-def three_tokens() -> Example:
+def three_tokens(work: Callable[..., Tensor]) -> Example:
     """Return the three tokens of document 002."""
     x, w_q, w_k, w_v = (
         torch.tensor(rows) for rows in (worked.TOKENS, worked.W_Q, worked.W_K, worked.W_V)
     )
     words = ["t_0", "t_1", "t_2"]
-    return Example("Document 002, three tokens.", words, x, w_q, w_k, w_v, True, worked.IN_002)
+    title = "Document 002, three tokens."
+    return Example(title, words, x, w_q, w_k, w_v, work, True, worked.IN_002)
 
 
-def poem() -> Example:
+def poem(work: Callable[..., Tensor]) -> Example:
     """Return "write a poem" of document 001."""
     w_q, w_k, w_v = (
         torch.tensor(rows).T.contiguous() for rows in (worked.POEM_Q, worked.POEM_K, worked.POEM_V)
     )
     x, title = torch.tensor(worked.POEM), 'Document 001, "write a poem".'
     words = ["write", "a", "poem"]
-    return Example(title, words, x, w_q, w_k, w_v, printed=worked.IN_001)
+    return Example(title, words, x, w_q, w_k, w_v, work, printed=worked.IN_001)
 
 
 def with_words(example: Example, words: Sequence[str]) -> Example:

@@ -13,7 +13,8 @@ from grader.pictures.model import Panel, Picture, Printed, Row, Scale
 from grader.showing import example
 from grader.showing.example import Example
 from grader.showing.value import Made, of_answer, right
-from grader.showing.workbench import Done, Workbench
+from grader.showing.workbench import Done, Stopped, Workbench
+from grader.suite.expected import NotRecorded, on_tape, worked_out
 
 RANDOM = (
     "The vectors of your words are random, though a word always gets the same one: read how the "
@@ -53,12 +54,12 @@ class Sketch:
 
     def three(self) -> Example:
         """Return the tokens of document 002, or the student's own words in their place."""
-        given = example.three_tokens()
+        given = example.three_tokens(self._work)
         return example.with_words(given, self.words) if self.words else given
 
     def poem(self) -> Example:
         """Return "write a poem" of document 001, or the student's own words in its place."""
-        given = example.poem()
+        given = example.poem(self._work)
         return example.with_words(given, self.words) if self.words else given
 
     def both(self) -> list[Example]:
@@ -67,7 +68,7 @@ class Sketch:
 
     def memory(self) -> Example:
         """Return "write a poem", whatever the student's own words are."""
-        return example.poem()
+        return example.poem(self._work)
 
     def embedded(self, words: Sequence[str], width: int) -> Tensor:
         """Give each word a random vector, the same for the same word."""
@@ -101,13 +102,46 @@ class Sketch:
         """
         full = self.bench.full(name)
         if want is None:
-            want = way(self.bench.reference(full), tuple(right(value) for value in args))
+            known = tuple(right(value) for value in args)
+            want = self.known(full, lambda: way(self.bench.reference(full), known))
         given = tuple(of_answer(value) for value in args)
         done = self.bench.run(full, lambda function: way(function, given))
+        if want is None and done.missing:
+            raise Stopped(f"{done.missing}: this picture needs it.", not_started=False)
         made = Made.compare(full, done.result, want, done.missing, within)
         if made.differs:
             self.differs(full)
         return made
+
+    def known(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return what is right; None if this is a students' pack, and it does not hold that.
+
+        Args:
+            name: what it is, for the record.
+            compute: works it out.
+        """
+        try:
+            return worked_out(name, compute)
+        except NotRecorded:
+            return None
+
+    def of_this_answer(self, compute: Callable[[], Any]) -> Any:
+        """Return what is right for this answer alone; None if this is a students' pack."""
+        with on_tape(None):
+            return self.known("", compute)
+
+    def _work(self, full: str, *args: Any) -> Tensor:
+        """Work out a step of an example, right, or else with the answer's own function."""
+        known = [right(value) for value in args]
+        made = self.known(f"a step: {full}", lambda: self.bench.reference(full)(*known))
+        if made is None:
+            done = self.bench.run(full, lambda function: function(*args))
+            made = done.result
+            if not isinstance(made, Tensor):
+                said = done.missing or f"your {full} gives no tensor"
+                raise Stopped(f"{said}: your words need it.", not_started=False)
+            made = made.detach()
+        return made.float() if made.is_floating_point() else made
 
     def differs(self, name: str) -> None:
         """Note that a function of the answer is wrong."""
@@ -123,6 +157,17 @@ class Sketch:
     def reference(self, name: str) -> Any:
         """Return the right arithmetic for a function."""
         return self.bench.reference(self.bench.full(name))
+
+    def instead(self, name: str, way: Callable[[Any], Any], missing: str) -> Any:
+        """Use the kit's own function in some way, where the answer's gives nothing.
+
+        Raises:
+            Stopped: this is a students' pack, which has none.
+        """
+        try:
+            return way(self.reference(name))
+        except NotRecorded:
+            raise Stopped(f"{missing}: this picture needs it.", not_started=False) from None
 
     def kits(self, value: Tensor) -> Made:
         """Wrap what the kit has worked out."""

@@ -44,17 +44,21 @@ class Made:
 
     @classmethod
     def compare(
-        cls, name: str, result: Any, want: Tensor, missing: str, within: float | None = None
+        cls, name: str, result: Any, want: Tensor | None, missing: str, within: float | None = None
     ) -> Made:
         """Hold what came against what is right.
 
         Args:
             name: the function.
             result: what it gave back, of whatever type.
-            want: the right tensor.
+            want: the right tensor; None if that is not known.
             missing: why it gave nothing back; empty if it did.
             within: how far it may be off, as a share; None: as far as rounding explains.
         """
+        if want is None:
+            if not isinstance(result, Tensor):
+                return cls(name, None, torch.zeros(()), says=_no_tensor(result, torch.zeros(())))
+            return cls(name, result.detach().cpu(), result.detach().cpu())
         if missing:
             return cls(name, None, want, says=missing, source="kit")
         if not isinstance(result, Tensor):

@@ -13,6 +13,7 @@ from grader.chapters import BrokenFile, Catalogue, Missing, World
 from grader.judging.explain import explain
 from grader.judging.outcome import outcome_of
 from grader.suite.check import Check
+from grader.suite.expected import NotRecorded
 from grader.suite.promises import RETURNS
 
 
@@ -52,9 +53,15 @@ class Workbench:
         return name if "." in name else f"{self.asked.split('.')[0]}.{name}"
 
     def reference(self, full: str) -> Any:
-        """Return the right arithmetic for a function, in float64."""
+        """Return the right arithmetic for a function, in float64.
+
+        Raises:
+            NotRecorded: this is a students' pack, which has none.
+        """
         stem, name = full.split(".")
         chapter = next(one for one in self.catalogue.chapters if one.stem == stem)
+        if name not in chapter.references:
+            raise NotRecorded(f"this pack has no arithmetic for {full}")
         return chapter.references[name]
 
     def comes_before(self, full: str) -> bool:

@@ -4,7 +4,7 @@ from grader.suite.case import Case, exact, first_float, floating, leaf
 from grader.suite.check import Check, check, vary
 from grader.suite.compare import Finding, equal, holds, plain, same, situation, unchanged
 from grader.suite.draw import Draw, aside
-from grader.suite.expected import reference, worked_out
+from grader.suite.expected import recorded, reference, worked_out
 from grader.suite.laws import checks_by_law
 from grader.suite.promises import Rule
 from grader.suite.refusals import refusal
@@ -28,6 +28,7 @@ __all__ = [
     "leaf",
     "plain",
     "printed",
+    "recorded",
     "reference",
     "refusal",
     "same",

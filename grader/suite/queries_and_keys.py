@@ -10,6 +10,9 @@ from torch import Tensor
 from grader.suite.draw import Draw
 from grader.suite.refusals import Refusal, refusal
 
+# five tokens, each of which sees itself and those before it
+TRIANGLE = ("T....", "TT...", "TTT..", "TTTT.", "TTTTT")
+
 
 def query_key(
     draw: Draw, *batch: int, q: int = 5, k: int = 7, d_k: int = 3
@@ -18,9 +21,9 @@ def query_key(
     return draw(*batch, q, d_k, scale=1.3), draw(*batch, k, d_k, scale=1.3)
 
 
-def causal(draw: Draw, n: int) -> Tensor:
-    """Return a mask that closes the future."""
-    return torch.ones(n, n, dtype=torch.bool, device=draw.device).tril()
+def pattern(draw: Draw, *rows: str) -> Tensor:
+    """Make a mask of rows of letters: T may be attended to."""
+    return draw.tensor([[letter == "T" for letter in row] for row in rows], torch.bool)
 
 
 def query_key_refusals(exercise: str) -> list[Refusal]:

@@ -194,7 +194,7 @@ def plain(source: str) -> str:
             for argument in (*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs):
                 argument.annotation = None
         body = getattr(node, "body", None)
-        if isinstance(body, list) and body and _is_a_note(getattr(body[0], "value", body[0])):
+        if isinstance(body, list) and body and _is_a_docstring(body[0]):
             node.body = body[1:] or [ast.Pass()]  # type: ignore[attr-defined]
     return ast.unparse(ast.fix_missing_locations(tree))
 
@@ -223,6 +223,10 @@ def _message(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_a_note(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_a_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and _is_a_note(node.value)
 
 
 def _with(tree: ast.Module, at: int, other: ast.AST) -> str:

@@ -13,8 +13,18 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from grader.proof.mutants.make import Mutant
+import torch
 
+from grader.chapters import Catalogue, World, catalogue, places
+from grader.judging.judge import Judge
+from grader.judging.recognise import SlipMemory
+from grader.judging.run import Setting, run
+from grader.proof.mutants.make import Mutant
+from grader.proof.mutants.search import difference
+from grader.suite.check import Check
+
+# what the checks expect, worked out once and there in every fork
+EXPECTED = SlipMemory()
 # seconds of the processor, and on the wall, before a mutant counts as told
 SECONDS = 20
 WALL = 60
@@ -43,26 +53,13 @@ def run_all(mutants: Sequence[Mutant], jobs: int) -> Iterator[Verdict]:
 
 def _warm() -> None:
     """Load everything once, and work out once what the checks expect."""
-    import torch
-
     torch.set_num_threads(1)
-    from grader.chapters import World, catalogue, places
-    from grader.judging.judge import Judge
-
     known = catalogue()
-    judge = Judge(known, World(places.SOLUTIONS, known.names()), memory=_memory())
+    judge = Judge(known, World(places.SOLUTIONS, known.names()), memory=EXPECTED)
     for exercise in known.exercises():
         for check in exercise.checks:
             judge.judge(check)
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
-
-
-def _memory() -> object:
-    from grader.judging.recognise import SlipMemory
-
-    if not hasattr(_memory, "known"):
-        _memory.known = SlipMemory()  # type: ignore[attr-defined]
-    return _memory.known  # type: ignore[attr-defined]
 
 
 def _run(mutant: Mutant) -> Verdict:
@@ -86,14 +83,11 @@ def _run(mutant: Mutant) -> Verdict:
 
 
 def _told_by(mutant: Mutant) -> tuple[str, str]:
-    from grader.chapters import World, catalogue
-    from grader.judging.run import Setting, run
-
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
         os.dup2(nothing, stream)
     _limit()
-    known, memory = catalogue(), _memory()
+    known = catalogue()
     folder = Path(tempfile.mkdtemp(prefix="mutant-"))
     try:
         for path in mutant.folder.glob("ex*.py"):
@@ -101,11 +95,9 @@ def _told_by(mutant: Mutant) -> tuple[str, str]:
         (folder / f"{mutant.stem}.py").write_text(mutant.source, encoding="utf-8")
         world = World(folder, known.names())
         for check in _checks(known, mutant):
-            tape = memory.tapes.get((check.stem, check.name))  # type: ignore[attr-defined]
+            tape = EXPECTED.tapes.get((check.stem, check.name))
             if not run(check, world, Setting(), tape=tape)[0].passed:
                 return check.name, ""
-        from grader.proof.mutants.search import difference
-
         names = sorted({check.exercise for check in _checks(known, mutant)})
         right = World(mutant.folder, known.names())
         return "", difference(right, world, mutant.stem, names)
@@ -115,10 +107,9 @@ def _told_by(mutant: Mutant) -> tuple[str, str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _checks(known: object, mutant: Mutant) -> list[object]:
+def _checks(known: Catalogue, mutant: Mutant) -> list[Check]:
     """List the checks that may tell a mutant: those of its function, or of all that may use it."""
-    chapters = known.chapters  # type: ignore[attr-defined]
-    chapter = next(one for one in chapters if one.stem == mutant.stem)
+    chapter = next(one for one in known.chapters if one.stem == mutant.stem)
     own = [e for e in chapter.exercises if e.name == mutant.function]
     return [check for exercise in own or chapter.exercises for check in exercise.checks]
 

@@ -1,0 +1,99 @@
+"""What is seen of an answer in a check, so far as it tells slips apart."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.answers.trouble import words_of
+from grader.coach.errors import error_slip
+from grader.judging.outcome import Outcome
+from grader.suite import tolerance
+from grader.suite.compare import plain
+
+LARGEST = 100_000
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen.
+
+    Attributes:
+        verdict: how the check ended.
+        where: which comparison of the check it was.
+        kind: of a finding, its kind, what was compared, and in which situation.
+        actual: of a finding, what came.
+        error: of an error, its type, and the slip or the words that it shows.
+    """
+
+    verdict: str
+    where: tuple[tuple[str, int], ...] = ()
+    kind: tuple[str, str, str] | None = None
+    actual: Any = None
+    error: tuple[str, str] | None = None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Evidence:
+        """Read it off an outcome."""
+        found, error = outcome.finding, outcome.error
+        if found is not None:
+            kind = (found.kind, found.label, found.at)
+            return cls(outcome.verdict, outcome.where, kind, found.actual)
+        shown = None if error is None else error_key(error)
+        return cls(outcome.verdict, outcome.where, error=shown)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the check passed."""
+        return self.verdict == "passed"
+
+
+def alike(slip: Evidence, answer: Evidence) -> bool:
+    """Tell whether a slip and an answer show the same in one check."""
+    if (slip.verdict, slip.where) != (answer.verdict, answer.where):
+        return False
+    if (slip.kind, slip.error) != (answer.kind, answer.error):
+        return False
+    return slip.kind is None or equal_evidence(slip.actual, answer.actual)
+
+
+def equal_evidence(mine: Any, theirs: Any) -> bool:
+    """Tell whether two things that came out are the same, within the dtype's tolerance."""
+    if isinstance(mine, Tensor) and isinstance(theirs, Tensor):
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
+            return False
+        if mine.numel() > LARGEST:
+            return False
+        within = tolerance.of(mine.dtype)
+        return torch.allclose(
+            plain(mine), plain(theirs), within.relative, within.absolute, equal_nan=True
+        )
+    if type(mine) is not type(theirs):
+        return False
+    if isinstance(mine, str):
+        return _stripped(mine) == _stripped(theirs)
+    if isinstance(mine, tuple | list):
+        return len(mine) == len(theirs) and all(map(equal_evidence, mine, theirs))
+    if isinstance(mine, float):
+        return math.isclose(mine, theirs, rel_tol=1e-4, abs_tol=1e-4) or (
+            mine != mine and theirs != theirs
+        )
+    try:
+        return bool(mine == theirs)
+    except Exception:
+        return False
+
+
+def error_key(error: BaseException) -> tuple[str, str]:
+    """Return the type of an error, and the slip that it shows or else its words."""
+    known = error_slip(error)
+    return type(error).__name__, known.name if known else _stripped(words_of(error))
+
+
+def _stripped(text: str) -> str:
+    return re.sub(r"[\d.]+", "#", text)
