@@ -16,6 +16,7 @@ from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting
 from grader.judging.waiting import waits_for
+from grader.recorded import SEED, is_pack
 from grader.reports.board import board
 from grader.results import CheckResult, ExerciseResult
 from grader.suite.check import Check, check_of
@@ -52,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--device cuda: PyTorch sees no CUDA device here")
     if not answers.is_dir():
         raise pytest.UsageError(f"--answers: there is no folder {answers}")
+    if is_pack() and config.getoption("--seed") != SEED:
+        raise pytest.UsageError(f"--seed: this pack holds what is right for seed {SEED} only")
     known = catalogue()
     setting = Setting(_indexed(device), config.getoption("--seed"))
     config.stash[JUDGE] = Judge(known, World(answers, known.names()), setting)

@@ -6,6 +6,7 @@ Behind it stands a world in this process or one across a pipe; the suites cannot
 from __future__ import annotations
 
 import contextlib
+import copy
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,10 @@ class Left:
 
     gradients_on: bool
     dtype: torch.dtype
+
+
+def _copied(value: Any) -> Any:
+    return copy.copy(value) if isinstance(value, list | dict) else value
 
 
 class Answers(Protocol):
@@ -134,7 +139,8 @@ class Answer:
             made = self._world.function(self._stem, name)
 
         def door(*args: Any, **kwargs: Any) -> Any:
-            call = Call(name, args, kwargs)
+            # a list is told as it was given, whatever the call does to it
+            call = Call(name, tuple(map(_copied, args)), {k: _copied(v) for k, v in kwargs.items()})
             self._calls.append(call)
             if getattr(made, "leaves_inputs", False):
                 with of_answer():

@@ -669,7 +669,7 @@ def mask_without_features(x, lengths=None):
 def last_token_instead(x, lengths=None):
     """This is each sequence's last token: the mean of all its tokens is asked for."""
     lengths = _checked(x, lengths)
-    return x[torch.arange(len(x), device=x.device), lengths - 1]
+    return x[torch.arange(len(x), device=x.device), lengths.long() - 1]
 
 
 @mean_pool.slip(AVERAGE)
@@ -1119,7 +1119,7 @@ class last_word_only(_Model):
     """Only the last word reaches the head: it is the mean of all words that does."""
 
     def pool(self, x, lengths):
-        last = _checked(x, lengths) - 1
+        last = _checked(x, lengths).long() - 1
         return x[torch.arange(len(x), device=x.device), last]
 
 

@@ -3,7 +3,7 @@
 chapter: ex04_softmax
 earns: nothing
 outcomes: failed, error, forbidden
-passes: softmax_of_nothing, softmax_printed, attention_weights_printed
+passes: of_nothing[softmax], softmax_printed, attention_weights_printed
 """
 
 PRINTED = [[1.0, 0.0, 0.0], [0.9546, 0.0454, 0.0], [0.2563, 0.7156, 0.0281]]

@@ -3,7 +3,7 @@
 chapter: ex04_softmax
 earns: nothing
 outcomes: failed, error, forbidden
-passes: softmax_of_nothing, refuses[attention_weights
+passes: of_nothing[softmax], refuses[attention_weights
 """
 
 import gc

@@ -40,6 +40,7 @@ class Blame:
     tape_of: Callable[[Check], Tape]
     _wrong: dict[str, bool] = field(default_factory=dict)
     _last: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _suspects: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def trust(self, wrong: Mapping[str, bool]) -> None:
         """Take it from an earlier run of the same files which exercises are wrong."""
@@ -74,11 +75,17 @@ class Blame:
     def suspects(self, exercise: Exercise) -> tuple[str, ...]:
         """Name the earlier exercises that this one calls and that fail core checks of their own.
 
-        For a students' pack, which has nothing that could stand in for them. Of those that call
-        each other it is the first.
+        For a students' pack, which has nothing that could stand in for them: there a slip of this
+        exercise cannot be told from what a wrong one that it calls makes of it. Of those that
+        call each other it is the first.
         """
         if any(chapter.references for chapter in self.catalogue.chapters):
             return ()
+        if exercise.full not in self._suspects:
+            self._suspects[exercise.full] = self._look_for_suspects(exercise)
+        return self._suspects[exercise.full]
+
+    def _look_for_suspects(self, exercise: Exercise) -> tuple[str, ...]:
         wrong = {
             other.full: set(self.world.uses(other.full))
             for other in self._before(exercise)

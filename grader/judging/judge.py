@@ -131,14 +131,11 @@ class Judge:
             return None
         try:
             if not self.proving:
-                outcome.blame = self.blame.culprits(check, exercise)
-            slip = None
+                suspects = self.blame.suspects(exercise)
+                outcome.blame = suspects or self.blame.culprits(check, exercise)
+                outcome.suspects = bool(suspects)
             if not outcome.blame and check.telling:
-                slip = self.recogniser.recognise(exercise, check, outcome, call)
-            if slip is None and not outcome.blame and not self.proving:
-                outcome.blame = self.blame.suspects(exercise)
-                outcome.suspects = bool(outcome.blame)
-            return slip
+                return self.recogniser.recognise(exercise, check, outcome, call)
         except (Lost, TimeLimit):
             if self.spare is None:
                 raise

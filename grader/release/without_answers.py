@@ -66,7 +66,8 @@ def coach(text: str, slips: dict[str, list[Slip]]) -> str:
     parts = _parts(text)
     for part in parts:
         if _is_task(part.node):
-            part.text += _listed(part.node.targets[0].id, slips[_named(part.node)])
+            variable, name = _task(part.node)
+            part.text += _listed(variable, slips[name])
         elif isinstance(part.node, ast.ImportFrom) and part.node.module == "grader.coach":
             part.node.names.append(ast.alias("Slip"))
     return _joined(_used(parts, lambda node: _is_task(node) or _marked(node, "draws")))
@@ -164,10 +165,11 @@ def _is_task(node: ast.stmt) -> bool:
     )
 
 
-def _named(node: ast.stmt) -> str:
+def _task(node: ast.stmt) -> tuple[str, str]:
+    """Return the variable of a task, and the task's name."""
     assert isinstance(node, ast.Assign)
     assert isinstance(node.value, ast.Call)
-    return str(ast.literal_eval(node.value.args[0]))
+    return ast.unparse(node.targets[0]), str(ast.literal_eval(node.value.args[0]))
 
 
 def _listed(variable: str, slips: list[Slip]) -> str:

@@ -44,7 +44,10 @@ class Subject:
 
 
 def checks_by_law(
-    cases: Sequence[Case], special: Sequence[Case] = (), refusals: Sequence[Refusal] = ()
+    cases: Sequence[Case],
+    special: Sequence[Case] = (),
+    refusals: Sequence[Refusal] = (),
+    empty: Sequence[Case] = (),
 ) -> dict[str, Callable[..., None]]:
     """Make the checks of a suite that follow from laws, to be put among its own.
 
@@ -52,6 +55,7 @@ def checks_by_law(
         cases: how the functions are called; every law that fits is held against them.
         special: inputs that matter by themselves; their values are compared.
         refusals: what must be refused.
+        empty: inputs without an entry, where a stub says what becomes of them.
     """
     every = [*cases, *(case for case in special if case.everywhere)]
     floats = [case for case in every if _floats(case)]
@@ -66,7 +70,8 @@ def checks_by_law(
         "large": _law(values_of_large_scores, _large(cases), None, about="values"),
         "gradients": _law(gradients, _subjects(floats), Rule("gradients"), about="gradients"),
         "dtypes": _dtypes(floats),
-        "device_ready": _devices(every),
+        "of_nothing": _law(of_nothing, _subjects(empty), None, about="edges"),
+        "device_ready": _devices(every, empty),
         "strides": _law(strides, _strided(cases), Rule("strides"), about="calls"),
         "inputs_unchanged": _law(inputs_unchanged, _subjects(every), Rule("inputs"), about="calls"),
         "called_again": _law(called_again, _subjects(cases), Rule("calls"), about="calls"),
@@ -204,12 +209,19 @@ def case_is_clear(case: Case) -> Callable[[tuple[Any, ...]], bool]:
     return clear
 
 
+def of_nothing(answer: Any, draw: Draw, case: Case) -> None:
+    """Inputs without an entry are taken, in every dtype."""
+    for dtype in (torch.float32, *OTHER_FLOATS):
+        with situation(str(dtype)):
+            values(answer, draw.using(dtype), case)
+
+
 def gradients(answer: Any, draw: Draw, case: Case) -> None:
     """Every float input gets the right gradient, by value, in float64."""
     draw = draw.using(torch.float64)
     given = tuple(map(leaf, case.given(draw)))
-    output = case.call(answer, given)
     want, slopes, pull = expected_gradients(case, given, draw)
+    output = case.call(answer, given)
     same(output, want, like=_like(given, want))
     leaves = [(name, value) for name, value in case.named(given) if floating(value)]
     gradients_match(output, leaves, slopes, pull)
@@ -361,11 +373,12 @@ def _dtypes(cases: Sequence[Case]) -> Callable[..., None] | None:
     )
 
 
-def _devices(cases: Sequence[Case]) -> Callable[..., None] | None:
+def _devices(cases: Sequence[Case], empty: Sequence[Case]) -> Callable[..., None] | None:
     def body(answer: Any, draw: Draw, case: Subject) -> None:
-        devices.device_ready(answer, draw, case.cases)
+        devices.device_ready(answer, draw, [one for one in case.cases if one not in empty])
+        devices.device_ready_if_right(answer, draw, [one for one in case.cases if one in empty])
 
-    subjects = _subjects(cases)
+    subjects = _subjects([*cases, *empty])
     marked = check(about="devices", cites=Rule("device"))(body)
     return vary("case", subjects)(marked) if subjects else None
 

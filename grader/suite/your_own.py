@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from grader.suite.case import Case, first_float, leaf
@@ -30,27 +31,38 @@ def your_own(answer: Any, draw: Draw, family: str, cases: Sequence[Case]) -> Non
         same(output, want, like=first_float(inputs))
 
 
-def not_to_the_bit(got: Any, ready_made: Sequence[Tensor], label: str, name: str) -> None:
+def no_ready_softmax(got: Tensor, scores: Tensor, label: str) -> None:
+    """Refuse what is to the bit what PyTorch's softmax gives, over rows, or columns that lie so."""
+    _not_to_the_bit(got, [torch.softmax(scores, -1), torch.softmax(scores.mT.contiguous(), -2).mT],
+                    label, "softmax")  # fmt: skip
+
+
+def no_ready_attention(
+    got: Tensor,
+    given: Sequence[Tensor],
+    label: str,
+    merged: Callable[[Tensor], Tensor] = torch.clone,
+) -> None:
+    """Refuse what is to the bit what one of PyTorch's kernels for attention gives.
+
+    Args:
+        got: what came.
+        given: query, key and value.
+        label: what is compared.
+        merged: puts heads together again.
+    """
+    query, key, value = given
+    kernels = [
+        F.scaled_dot_product_attention(query, key, value),
+        torch.ops.aten._scaled_dot_product_attention_math(query, key, value)[0],
+    ]
+    _not_to_the_bit(got, list(map(merged, kernels)), label, "attention")
+
+
+def _not_to_the_bit(got: Tensor, ready_made: Sequence[Tensor], label: str, name: str) -> None:
     """Tell PyTorch's own kernel by its last bits, whatever hides that it was called.
 
     Of some thousand numbers an own way to work them out agrees with it in a half at most.
-
-    Args:
-        got: what came, right within the tolerance.
-        ready_made: what PyTorch's kernels give for the same inputs.
-        label: what is compared.
-        name: the ready-made call, and its family.
     """
     if any(torch.equal(got, one) for one in ready_made):
         raise Finding("forbidden", label, name, detail=name)
-
-
-def softmax_kernels(scores: Tensor) -> list[Tensor]:
-    """Work out a softmax with PyTorch's own, over rows, and over columns that lie like rows."""
-    return [torch.softmax(scores, -1), torch.softmax(scores.mT.contiguous(), -2).mT]
-
-
-def attention_kernels(query: Tensor, key: Tensor, value: Tensor) -> list[Tensor]:
-    """Work out an attention with each of PyTorch's kernels."""
-    math = torch.ops.aten._scaled_dot_product_attention_math(query, key, value)[0]
-    return [torch.nn.functional.scaled_dot_product_attention(query, key, value), math]

@@ -123,8 +123,8 @@ def another_default(node: ast.AST) -> Iterator[ast.AST]:
     """Change what an argument is when it is left out."""
     if isinstance(node, ast.FunctionDef):
         for at, default in enumerate(node.args.defaults):
-            if isinstance(default, ast.Constant) and default.value is not None:
-                value = default.value
+            value = default.value if isinstance(default, ast.Constant) else None
+            if isinstance(value, bool | int | float):
                 other = not value if isinstance(value, bool) else value * 2
                 changed = copy.deepcopy(node)
                 changed.args.defaults[at] = ast.Constant(other)
