@@ -603,8 +603,8 @@ def modes_for(turn: int, x, mask):
     return [MODES[turn % 4]]
 
 
-# first, so that a ready-made attention is not told of something else; what goes wrong in some of its
-# calls is for the checks of values to say
+# first, so that a ready-made attention is not told of something else; what goes wrong in some calls
+# is for the checks of values to say
 @check("MultiHeadAttention", cites=READY_MADE)
 def test_module_is_your_own(answer, draw):
     make, came_back = answer.MultiHeadAttention, 0
