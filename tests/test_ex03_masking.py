@@ -184,8 +184,7 @@ def test_causal_mask_drawn(answer, draw):
 @check("causal_mask", cites="It is on `device`.")
 def test_causal_mask_is_device_ready(answer, draw):
     def run(device):
-        for n in (5, 0):
-            same(answer.causal_mask(n, device), causal_mask(n, draw.device))
+        same(answer.causal_mask(5, device), causal_mask(5, draw.device))
         same(answer.causal_mask(3, device=str(device)), causal_mask(3, draw.device))
         same(answer.causal_mask(2), causal_mask(2), label="the mask without a device", place="cpu")
 

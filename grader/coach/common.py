@@ -277,6 +277,14 @@ COMMON = (
 )
 
 
+RANDOM = Common(
+    "random",
+    lambda _: False,  # told by running the check twice
+    "Two equal calls gave different values: something random has a part in it, such as dropout, "
+    "torch.rand, or the weights of a layer that is made inside.",
+)
+
+
 def common_slip(found: Finding) -> Common | None:
     """Return the common slip that a finding shows."""
     return next((slip for slip in COMMON if slip.fits(found)), None)

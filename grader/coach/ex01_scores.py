@@ -16,7 +16,7 @@ UPRIGHT = 'document 004, "Query projections with bias"'
 AFFINE = 'document 000, "Query, Key and Value Vectors": affine transformations'
 FORMULA = "the chapter's text, The formula"
 SHAPES = "the chapter's text, Shapes"
-BATCH = "README, the rules: *batch is any number of leading dimensions"
+BATCH = "exercises/RULES.md, What you give back"
 
 
 def _refusing(task, rule):
@@ -215,7 +215,7 @@ def features_with_features(tokens):
 
 @naive_scores.slip(BATCH)
 def turns_the_batch_too(tokens):
-    """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
+    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
     return tokens @ tokens.permute(*reversed(range(tokens.dim())))
 
 
@@ -393,6 +393,19 @@ def rows_bias_before_product(x, weight, bias=None):
     return _plus(x, bias) @ weight
 
 
+@_rows_slip(FORMULA)
+def rows_bias_in_the_weight(x, weight, bias=None):
+    """You added the bias to the weight, inside the brackets: add it to the product, X W + b."""
+    return x @ _plus(weight, bias)
+
+
+@_rows_slip(SHAPES)
+def rows_of_the_first_dimension(x, weight, bias=None):
+    """A loop over `x` goes over its first dimension, which is a batch in [batch, n, d_in]: use @ on
+    all of it."""
+    return torch.stack([_plus(weight.T @ token, bias) for token in x])
+
+
 @_rows_slip(SHAPES)
 def rows_bias_along_tokens(x, weight, bias=None):
     """Your bias runs along the tokens: every token, every row, gets the whole bias."""
@@ -503,6 +516,19 @@ def linear_bias_subtracted(x, weight, bias=None):
 def linear_bias_before_product(x, weight, bias=None):
     """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
     return _plus(x, bias) @ weight.T
+
+
+@_linear_slip(FORMULA)
+def linear_bias_in_the_weight(x, weight, bias=None):
+    """You added the bias to the weight, inside the brackets: add it to the product, X W^T + b."""
+    return x @ (weight.T if bias is None else weight.T + bias)
+
+
+@_linear_slip(SHAPES)
+def linear_of_the_first_dimension(x, weight, bias=None):
+    """A loop over `x` goes over its first dimension, which is a batch in [batch, n, d_in]: use @ on
+    all of it."""
+    return torch.stack([_plus(weight @ token, bias) for token in x])
 
 
 @_linear_slip(SHAPES)
@@ -627,7 +653,7 @@ def columns_of_matrices_only(x, weight, bias=None):
 
 @_columns_slip(BATCH)
 def columns_turn_the_batch_too(x, weight, bias=None):
-    """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
+    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
     upside = x.permute(*reversed(range(x.dim())))
     out = _plus(upside @ weight.T, bias)
     return out.permute(*reversed(range(out.dim())))
@@ -693,7 +719,7 @@ def keys_reshaped_instead_of_turned(query, key):
 
 @_scores_slip(BATCH)
 def turns_the_batch_of_keys_too(query, key):
-    """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
+    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
     return query @ key.permute(*reversed(range(key.dim())))
 
 

@@ -16,7 +16,7 @@ LOOSE = "the chapter's text, Where the documents are loose"
 FORMULA = "the chapter's text, The formula"
 SHAPES = "the chapter's text, Shapes"
 MEASURED = "the docstring of score_spread: an experiment"
-BATCH = "README, the rules: *batch is any number of leading dimensions"
+BATCH = "exercises/RULES.md, What you give back"
 
 scale_scores = Task(
     "scale_scores",
@@ -264,7 +264,7 @@ def keys_not_turned(query, key):
 
 @_scaled_slip(BATCH)
 def turns_the_batch_too(query, key):
-    """Right for one sequence, but `.T` or transpose(0, 1) turns the batch too: turn -2 and -1."""
+    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
     return query @ key.permute(*reversed(range(key.dim()))) / key.shape[-1] ** 0.5
 
 

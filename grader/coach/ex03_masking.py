@@ -22,8 +22,8 @@ causal_mask = Task(
     difficulty=2,
     minutes=5,
     hints=(
-        "Row i belongs to the query at position i, column j to the key at position j. The door is "
-        "open where j <= i: the triangle below the diagonal, and the diagonal itself.",
+        "Row i belongs to the query at position i, column j to the key at position j. It is True "
+        "where j <= i: the triangle below the diagonal, and the diagonal itself.",
         "Number the positions once. Laid along a row they are the keys, laid along a column they "
         "are the queries; a comparison of the two gives booleans for all pairs. Or cut the "
         "triangle out of a matrix that is True throughout.",
@@ -67,7 +67,7 @@ def turned_round(n, device=None):
 
 @causal_mask.slip(ITSELF)
 def not_itself(n, device=None):
-    """The diagonal is closed: a token may look at itself, so it is j <= i, not j < i."""
+    """The diagonal is False: a token may look at itself, so it is j <= i, not j < i."""
     return _keys(n, device) < _queries(n, device)
 
 
@@ -79,19 +79,19 @@ def one_step_ahead(n, device=None):
 
 @causal_mask.slip(DIRECTION)
 def only_itself(n, device=None):
-    """Only the diagonal is open: a token looks back as well, at every token before it."""
+    """Only the diagonal is True: a token looks back as well, at every token before it."""
     return torch.eye(n, dtype=torch.bool, device=device)
 
 
 @causal_mask.slip(DIRECTION)
 def only_what_is_near(n, device=None):
-    """Your queries see the token before them and no further: all earlier tokens are open."""
+    """Your queries see one token before them: they may look at all earlier tokens."""
     return _causal(n, device) & (_keys(n, device) >= _queries(n, device) - 1)
 
 
 @causal_mask.slip(DIRECTION)
 def everything_open(n, device=None):
-    """Every door is open: the future, j > i, has to be closed."""
+    """It is True everywhere: the future, j > i, has to be False."""
     return torch.ones(n, n, dtype=torch.bool, device=device)
 
 
@@ -141,7 +141,7 @@ def with_a_batch(n, device=None):
 @causal_mask.slip("the docstring: n")
 def no_shape_of_nothing(n, device=None):
     """With n = 0 there are no rows to make a list of, and the shape is lost: it is [0, 0]."""
-    return _causal(n, device) if n else torch.zeros(0, device=device)
+    return _causal(n, device) if n else torch.zeros(0, dtype=torch.bool, device=device)
 
 
 padding_mask = Task(
@@ -173,7 +173,7 @@ def marks_the_padding(lengths, n):
 
 @padding_mask.slip(PADDING)
 def one_token_too_many(lengths, n):
-    """One padding token too many is open: positions count from 0, so it is <, not <=."""
+    """One padding token too many is True: positions count from 0, so it is <, not <=."""
     return _real(lengths + 1, n)
 
 
@@ -262,7 +262,7 @@ decoder_mask = Task(
     difficulty=3,
     minutes=10,
     hints=(
-        "A door is open only if both masks of this chapter say so. Padding is about keys alone: "
+        "True only where both masks of this chapter say so. Padding is about keys alone: "
         "who is a padded query does not matter here.",
         "The causal mask is [n, n], the same page for each sequence. The padding mask is [batch, "
         "n], the same row for each query. Give each the dimension that it lacks, then join them.",
@@ -274,13 +274,13 @@ decoder_mask = Task(
 
 @decoder_mask.slip(DECODER)
 def padding_forgotten(lengths, n):
-    """This is the causal mask alone: the padding is still open as a key."""
+    """This is the causal mask alone: the padding is still a key."""
     return _causal(n, lengths.device).expand(len(lengths), n, n)
 
 
 @decoder_mask.slip(DECODER)
 def first_key_always_open(lengths, n):
-    """The first key stays open even where the length is 0: such a sequence has no real key."""
+    """The first key stays True even where the length is 0: such a sequence has no real key."""
     return _causal(n, lengths.device) & _real(lengths.clamp_min(1), n)[:, None, :]
 
 
@@ -304,7 +304,7 @@ def one_but_not_both(lengths, n):
 
 @decoder_mask.slip("the chapter's text, Shapes: not emptied")
 def padded_queries_emptied(lengths, n):
-    """You emptied the rows of the padded queries: padding is closed as a key, in the last
+    """You emptied the rows of the padded queries: padding is masked as a key, in the last
     dimension, and the row of a padded query stays."""
     return _causal(n, lengths.device) & _real(lengths, n)[:, :, None]
 
@@ -318,7 +318,7 @@ def no_room_for_queries(lengths, n):
 
 @decoder_mask.slip("the chapter's text, Shapes: not emptied")
 def padded_queries_see_themselves(lengths, n):
-    """Your padded queries see themselves: padding is closed as a key for everyone."""
+    """Your padded queries see themselves: padding is masked as a key for everyone."""
     own = torch.eye(n, dtype=torch.bool, device=lengths.device)
     return own | _causal(n, lengths.device) & _real(lengths, n)[:, None]
 
@@ -330,12 +330,12 @@ def padded_queries_see_all(lengths, n):
     return _causal(n, lengths.device) & real[:, None] | ~real[:, :, None]
 
 
-@decoder_mask.slip("the chapter's text, Shapes: which doors are open")
+@decoder_mask.slip("the chapter's text, Shapes: which keys are real")
 def nothing_to_see_sees_all(lengths, n):
-    """A row without an open door was opened throughout: it stays closed, chapter 4 knows what to
+    """A row without a True was made True throughout: it stays False, chapter 4 knows what to
     do with it."""
-    doors = _causal(n, lengths.device) & _real(lengths, n)[:, None]
-    return doors | ~doors.any(-1, keepdim=True)
+    allowed = _causal(n, lengths.device) & _real(lengths, n)[:, None]
+    return allowed | ~allowed.any(-1, keepdim=True)
 
 
 @decoder_mask.slip(BOOLEAN)
@@ -359,13 +359,13 @@ def decoder_not_itself(lengths, n):
 
 @decoder_mask.slip(PADDING)
 def only_the_padding_seen(lengths, n):
-    """It is causal, but it opens the padding and closes the real tokens."""
+    """It is causal, but it masks the real tokens, and the padding may be looked at."""
     return _causal(n, lengths.device) & ~_real(lengths, n)[:, None]
 
 
 @decoder_mask.slip(PADDING)
 def one_padding_token_open(lengths, n):
-    """It is causal, but one padding token too many is open: j < lengths[b], not <=."""
+    """It is causal, but one padding token too many is True: j < lengths[b], not <=."""
     return _causal(n, lengths.device) & _real(lengths + 1, n)[:, None]
 
 
@@ -383,13 +383,13 @@ def pages_turned(lengths, n):
 
 @decoder_mask.slip(BOOLEAN)
 def product_of_floats(lengths, n):
-    """The right doors, but as floats, 1.0 and 0.0: join booleans with &, not with *."""
+    """The right entries, but as floats, 1.0 and 0.0: join booleans with &, not with *."""
     return _causal(n, lengths.device).float() * _real(lengths, n)[:, None]
 
 
 @decoder_mask.slip(BOOLEAN)
 def product_of_integers(lengths, n):
-    """The right doors, but as the integers 1 and 0: join booleans with &, not with *."""
+    """The right entries, but as the integers 1 and 0: join booleans with &, not with *."""
     return _causal(n, lengths.device).long() * _real(lengths, n)[:, None]
 
 
@@ -406,7 +406,7 @@ apply_mask = Task(
     minutes=15,
     hints=(
         "The scores become powers of e later on, and exp of minus infinity is exactly 0: no other "
-        "number closes a door in every dtype.",
+        "number masks a score in every dtype.",
         "Replace the scores where the mask is False, in a new tensor; nothing has to be added or "
         "multiplied. Before that, make sure that the mask fits: it may grow to the scores, the "
         "scores must not grow to it.",
@@ -423,13 +423,13 @@ def _closed(scores, mask, fill):
 
 @apply_mask.slip(MASKING)
 def open_doors_closed(scores, mask):
-    """You closed the open doors: True means "may attend", so fill where the mask is False."""
+    """You filled where the mask is True, which means "may attend": fill where it is False."""
     return _closed(scores, ~mask, -torch.inf)
 
 
 @apply_mask.slip(MINUS_INFINITY)
 def closed_with_zero(scores, mask):
-    """Closed doors became 0, by filling or by multiplying: 0 is a fair score, and exp(0) is 1."""
+    """Masked scores became 0, by filling or by multiplying: 0 is a fair score, and exp(0) is 1."""
     return _closed(scores, mask, 0.0)
 
 
@@ -442,47 +442,47 @@ def closed_with_1e9(scores, mask):
 
 @apply_mask.slip(MINUS_INFINITY)
 def closed_with_1e4(scores, mask):
-    """Closed with -10000: that is a score like any other, and where all doors are closed it
-    opens them all. Use minus infinity."""
+    """Filled with -10000: that is a score like any other, and where all keys are masked they
+    share the weight. Use minus infinity."""
     return _closed(scores, mask, -1e4)
 
 
 @apply_mask.slip(MINUS_INFINITY)
 def closed_with_the_smallest_number(scores, mask):
-    """Closed with the smallest number of the dtype: where all doors are closed it opens them
+    """Filled with the smallest number of the dtype: where all keys are masked it frees them
     all. Use minus infinity."""
     return _closed(scores, mask, torch.finfo(scores.dtype).min)
 
 
 @apply_mask.slip(MINUS_INFINITY)
 def closed_with_plus_infinity(scores, mask):
-    """Closed with plus infinity: such a door would get all the weight. It takes a minus."""
+    """Filled with plus infinity: such a key would get all the weight. It takes a minus."""
     return _closed(scores, mask, torch.inf)
 
 
 @apply_mask.slip(MINUS_INFINITY)
 def closed_with_nan(scores, mask):
-    """Closed doors became NaN, and NaN spreads to the whole row: fill with minus infinity."""
+    """Masked scores became NaN, and NaN spreads to the whole row: fill with minus infinity."""
     return _closed(scores, mask, torch.nan)
 
 
 @apply_mask.slip(MASKING)
 def infinity_times_zero(scores, mask):
-    """The open doors became NaN: 0 * infinity has no value. Replace the scores where the door is
-    closed, do not multiply."""
+    """The scores that stay became NaN: 0 * infinity has no value. Fill the masked scores, do not
+    multiply."""
     return scores + torch.where(mask.expand(scores.shape), torch.nan, -torch.inf).to(scores)
 
 
 @apply_mask.slip(MASKING)
 def mask_added(scores, mask):
-    """You added the mask itself: True counts as 1, so open doors gained 1 and closed ones
-    stayed open."""
+    """You added the mask itself: True counts as 1, so the scores that stay gained 1 and nothing
+    is masked."""
     return scores + mask.expand(scores.shape)
 
 
 @apply_mask.slip(MASKING)
 def closed_mask_added(scores, mask):
-    """The closed doors only lost 1, and that closes nothing: fill them with minus infinity."""
+    """The masked scores only lost 1, and that masks nothing: fill them with minus infinity."""
     return scores - (~mask).expand(scores.shape).to(scores)
 
 
@@ -504,9 +504,9 @@ def mask_on_its_side(scores, mask):
     return _closed(scores, mask.mT, -torch.inf)
 
 
-@apply_mask.slip("the chapter's text, The formula: the mask says which doors")
+@apply_mask.slip("the chapter's text, The formula: the mask says where")
 def mask_of_its_own(scores, mask):
-    """You applied a causal mask of your own: the doors to close are those of `mask`."""
+    """You applied a causal mask of your own: only `mask` says where."""
     mask.expand(scores.shape)
     return _closed(scores, _causal(max(scores.shape[-2:]), scores.device)[
         : scores.shape[-2], : scores.shape[-1]
@@ -515,8 +515,8 @@ def mask_of_its_own(scores, mask):
 
 @apply_mask.slip("the chapter's text, The formula: a score of 0 is a fair score")
 def scores_of_zero_closed(scores, mask):
-    """A score that happened to be 0 was closed, too: ask the mask, not the product, where the
-    doors are."""
+    """A score that happened to be 0 was masked, too: ask the mask, not the product, where to
+    fill."""
     product = scores * mask.expand(scores.shape)
     return product.masked_fill(product == 0, -torch.inf)
 
@@ -603,7 +603,7 @@ def draw_decoder_mask(sketch):
 
 @draws(apply_mask)
 def draw_apply_mask(sketch):
-    """Closed doors: the scores that may not be looked at become minus infinity."""
+    """Masked: the scores that may not be looked at become minus infinity."""
     it = sketch.three()
     sketch.row(it.title)
     sketch.draw("scaled", it.scaled, it.words, it.words)

@@ -26,7 +26,7 @@ softmax = Task(
         "infinity: its largest score is no number to subtract, and its sum is 0. And of an empty "
         "tensor, which has no largest score.",
         "`amax(dim, keepdim=True)` gives [..., 1, ...]; put 0 where it is minus infinity. Then the "
-        "powers of a closed slice are all 0, and only the sum needs another value before you "
+        "powers of such a slice are all 0, and only the sum needs another value before you "
         "divide by it: `masked_fill` on [..., 1, ...].",
     ),
 )
@@ -75,6 +75,27 @@ def over_everything(scores, dim=-1):
     return powers / powers.sum()
 
 
+@softmax.slip(WEIGHTS_IN_001)
+def divided_by_the_sum_of_everything(scores, dim=-1):
+    """All your weights together sum to 1: `.sum()` went over the whole tensor, not over `dim`."""
+    powers = _exp(scores, dim)
+    return powers / powers.sum()
+
+
+@softmax.slip(LARGEST_SCORE)
+def divided_by_the_largest(scores, dim=-1):
+    """You divided the scores by the largest of them: take it off, a difference leaves the weights
+    as they are and a quotient does not."""
+    peak = _peak(scores, dim)
+    return _share(torch.exp(scores / peak.masked_fill((peak == -torch.inf) | (peak == 0), 1)), dim)
+
+
+@softmax.slip(LARGEST_SCORE)
+def clamped_from_above(scores, dim=-1):
+    """Large scores were clamped, so all of them weigh the same: take the largest off instead."""
+    return _share(_exp(scores.clamp(max=50), dim), dim)
+
+
 @softmax.slip(LARGEST_SCORE)
 def exp_overflows(scores, dim=-1):
     """exp of a large score is infinity, and infinity / infinity is NaN: take the largest off."""
@@ -112,7 +133,7 @@ def nan_gradient_where_all_closed(scores, dim=-1):
 
 @softmax.slip(BLIND)
 def even_where_all_closed(scores, dim=-1):
-    """A query that may look at nothing looks at everything: a closed slice must become zeros."""
+    """A query that may look at nothing looks at everything: its row must become zeros."""
     return _share(_exp(scores.clamp_min(-1e30 if scores.dtype != torch.half else -6e4), dim), dim)
 
 
@@ -232,7 +253,7 @@ def digits_lost_at_large_scores(scores, dim=-1):
     return torch.exp(scores - total.masked_fill(total == -torch.inf, 0))
 
 
-@softmax.slip("the rules in the README: every dtype in, the same dtype out")
+@softmax.slip("exercises/RULES.md, What you give back")
 def float32_on_the_way(scores, dim=-1):
     """The sum was done in float32: a float64 input lost half its digits on the way."""
     small = scores.float()
@@ -253,9 +274,9 @@ def one_in_the_sum(scores, dim=-1):
     return powers / (powers.sum(dim, keepdim=True) + 1)
 
 
-@softmax.slip("the chapter's text, Shapes: the weight of a closed door is 0")
+@softmax.slip("the chapter's text, Shapes: the weight of a masked key is 0")
 def weights_clamped(scores, dim=-1):
-    """The weights were clamped away from 0: a closed door must get exactly 0."""
+    """The weights were clamped away from 0: a masked key must get exactly 0."""
     return _share(_exp(scores, dim), dim).clamp_min(1e-9)
 
 
@@ -277,7 +298,7 @@ def divided_by_the_mean(scores, dim=-1):
 
 @softmax.slip(BLIND)
 def guard_lost_in_float16(scores, dim=-1):
-    """The sum of a closed slice is kept from 0 by a number that float16 rounds to 0: ask where the
+    """The sum of a masked slice is kept from 0 by a number that float16 rounds to 0: ask where the
     sum is 0, and put 1 there."""
     powers = _exp(scores, dim)
     return powers / powers.sum(dim, keepdim=True).clamp_min(1e-9)
@@ -297,7 +318,7 @@ attention_weights = Task(
     minutes=10,
     hints=(
         "You have built every part: scaled scores, a mask, a softmax. What matters is the order.",
-        "Scores first, scaled by the width of a key. Close doors in the scores, before they become "
+        "Scores first, scaled by the width of a key. Mask the scores, before they become "
         "weights. Softmax last, over the keys.",
         "`scaled_scores` gives [*batch, q, k]; `apply_mask` puts minus infinity into it, only when "
         "there is a mask; your own `softmax` runs over dim -1.",
@@ -386,26 +407,26 @@ def weights_of_minus_infinity(query, key, mask=None):
 
 @attention_weights.slip(MASKING)
 def mask_ignored(query, key, mask=None):
-    """The mask is ignored: closed keys still get weight."""
+    """The mask is ignored: masked keys still get weight."""
     return _softmax(_scaled(query, key))
 
 
 @attention_weights.slip(MASKING)
 def mask_turned_round(query, key, mask=None):
-    """The mask is turned round: True means may attend, you closed just those doors."""
+    """The mask is turned round: True means may attend, you masked just those keys."""
     return _softmax(_closed(_scaled(query, key), None if mask is None else ~mask))
 
 
 @attention_weights.slip(MASKING)
 def mask_after_softmax(query, key, mask=None):
-    """Masked after the softmax: the weights of the closed keys are lost, the rows sum to less."""
+    """Masked after the softmax: the weights of the masked keys are lost, the rows sum to less."""
     weights = _softmax(_scaled(query, key))
     return weights if mask is None else weights * mask
 
 
 @attention_weights.slip(MASKING)
 def closed_with_zero(query, key, mask=None):
-    """A closed door got the score 0, filled in or multiplied, but exp(0) is 1: use -infinity."""
+    """A masked score became 0, filled in or multiplied, but exp(0) is 1: use -infinity."""
     return _softmax(_closed(_scaled(query, key), mask, 0.0))
 
 
@@ -416,7 +437,7 @@ def closed_with_a_large_number(query, key, mask=None):
 
 
 @attention_weights.slip(BLIND)
-def nan_for_blind_query(query, key, mask=None):
+def nan_for_a_masked_query(query, key, mask=None):
     """A query that may look at nothing gives NaN: use your own softmax, which gives zeros."""
     return torch.softmax(_closed(_scaled(query, key), mask), -1)
 
@@ -436,7 +457,7 @@ def no_softmax(query, key, mask=None):
 
 @attention_weights.slip(MASKING)
 def masked_after_and_shared_again(query, key, mask=None):
-    """Masked after the softmax: where a closed key has the largest score, nothing is left over."""
+    """Masked after the softmax: where a masked key has the largest score, nothing is left over."""
     weights = _softmax(_scaled(query, key))
     if mask is None:
         return weights
@@ -447,7 +468,7 @@ def masked_after_and_shared_again(query, key, mask=None):
 
 @attention_weights.slip(MASKING)
 def mask_added(query, key, mask=None):
-    """You added the mask itself: True counts as 1, and no door is closed."""
+    """You added the mask itself: True counts as 1, and nothing is masked."""
     scores = _scaled(query, key)
     return _softmax(scores if mask is None else scores + mask)
 
@@ -460,13 +481,13 @@ def scaled_after_softmax(query, key, mask=None):
 
 @attention_weights.slip("the chapter's text, The question")
 def always_causal(query, key, mask=None):
-    """The future is closed although nobody asked for it: only `mask` closes doors here."""
+    """The future is masked although nobody asked for it: only `mask` says so here."""
     scores = _closed(_scaled(query, key), mask)
     future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
     return _softmax(scores.masked_fill(future, -torch.inf))
 
 
-@attention_weights.slip("the rules in the README: a mask broadcasts")
+@attention_weights.slip("exercises/RULES.md, What you are given")
 def mask_given_another_dimension(query, key, mask=None):
     """The mask got a dimension that it did not ask for: hand it on as it is, it broadcasts."""
     scores = _scaled(query, key)
@@ -490,7 +511,7 @@ def query_with_itself(query, key, mask=None):
 
 @draws(softmax)
 def draw_softmax(sketch):
-    """From scores to weights: each row is shared out among the keys that are open."""
+    """From scores to weights: each row is shared out among the keys that may be looked at."""
     for it in sketch.both():
         sketch.row(it.title)
         sketch.draw("masked" if it.causal else "scaled", it.masked, it.words, it.words)

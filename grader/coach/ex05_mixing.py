@@ -220,6 +220,14 @@ def mix_not_added_up(weights, value):
 
 @mix_values.slip(FORMULA)
 @_refusing
+def mix_summed_over_the_queries(weights, value):
+    """Each value has its weight, but you added up over the queries: each query adds up over the
+    keys, its row stays."""
+    return (weights[..., None] * value[..., None, :, :]).sum(-3)
+
+
+@mix_values.slip(FORMULA)
+@_refusing
 def divided_by_the_keys(weights, value):
     """You divided by the number of keys: the weights already say how much, so it is a sum."""
     return weights @ value / value.shape[-2]
@@ -313,8 +321,8 @@ def _closed(scores, mask, fill=-torch.inf):
 
 
 def _softmax(scores, dim=-1):
-    blind = torch.isneginf(scores).all(dim, keepdim=True)
-    return torch.softmax(scores.masked_fill(blind, 0), dim).masked_fill(blind, 0)
+    empty = torch.isneginf(scores).all(dim, keepdim=True)
+    return torch.softmax(scores.masked_fill(empty, 0), dim).masked_fill(empty, 0)
 
 
 def _weights(query, key, mask=None, *, width=None, fill=-torch.inf, dim=-1):
@@ -422,7 +430,7 @@ def softmax_twice(query, key, value, mask=None):
 
 @attention.slip(FORMULA)
 def mean_of_the_values(query, key, value, mask=None):
-    """Every query gets the mean of the open values: its scores have no say."""
+    """Every query gets the mean of the values that it may look at: its scores have no say."""
     return _softmax(_closed(_scores(query, key) * 0, mask)) @ value
 
 
@@ -447,13 +455,13 @@ def mixed_over_features(query, key, value, mask=None):
 
 @attention.slip(MASKING)
 def mask_ignored(query, key, value, mask=None):
-    """The mask is ignored: closed keys still hand over their values."""
+    """The mask is ignored: masked keys still hand over their values."""
     return _attend(query, key, value)
 
 
 @attention.slip(MASKING)
 def mask_turned_round(query, key, value, mask=None):
-    """The mask is turned round: True means may attend, you closed just those doors."""
+    """The mask is turned round: True means may attend, you masked just those keys."""
     return _attend(query, key, value, None if mask is None else ~mask)
 
 
@@ -465,7 +473,7 @@ def mask_on_its_side(query, key, value, mask=None):
 
 @attention.slip(MASKING)
 def mask_after_softmax(query, key, value, mask=None):
-    """Masked after the softmax: the share of the closed keys is lost, the rows sum to less than
+    """Masked after the softmax: the share of the masked keys is lost, the rows sum to less than
     1."""
     weights = _weights(query, key)
     return (weights if mask is None else weights * mask) @ value
@@ -473,13 +481,13 @@ def mask_after_softmax(query, key, value, mask=None):
 
 @attention.slip(MASKING)
 def closed_with_zero(query, key, value, mask=None):
-    """A closed door got the score 0, but exp(0) is 1: it takes minus infinity."""
+    """A masked score became 0, but exp(0) is 1: it takes minus infinity."""
     return _attend(query, key, value, mask, fill=0.0)
 
 
 @attention.slip(MASKING)
 def mask_added(query, key, value, mask=None):
-    """You added the mask itself: True counts as 1, and no door is closed."""
+    """You added the mask itself: True counts as 1, and nothing is masked."""
     scores = _scores(query, key)
     return _softmax(scores if mask is None else scores + mask) @ value
 
@@ -492,7 +500,7 @@ def closed_with_a_large_number(query, key, value, mask=None):
 
 
 @attention.slip(BLIND)
-def nan_for_a_blind_query(query, key, value, mask=None):
+def nan_for_a_masked_query(query, key, value, mask=None):
     """A query that may look at nothing gives NaN, as torch.softmax does: use attention_weights,
     which gives zeros."""
     return torch.softmax(_closed(_scores(query, key), mask), -1) @ value
@@ -500,11 +508,11 @@ def nan_for_a_blind_query(query, key, value, mask=None):
 
 @attention.slip(FUTURE)
 def causal_unasked(query, key, value, mask=None):
-    """You closed the future although no mask was given: None means everywhere."""
+    """You masked the future although no mask was given: None means everywhere."""
     n = max(query.shape[-2], key.shape[-2])
-    doors = torch.ones(n, n, dtype=torch.bool, device=query.device).tril()
-    doors = doors[: query.shape[-2], : key.shape[-2]]
-    return _attend(query, key, value, doors if mask is None else doors & mask)
+    allowed = torch.ones(n, n, dtype=torch.bool, device=query.device).tril()
+    allowed = allowed[: query.shape[-2], : key.shape[-2]]
+    return _attend(query, key, value, allowed if mask is None else allowed & mask)
 
 
 self_attention = Task(
@@ -677,13 +685,13 @@ def causal_ignored(x, w_q, w_k, w_v, causal=False):
 
 @self_attention.slip(FUTURE)
 def always_causal(x, w_q, w_k, w_v, causal=False):
-    """The future is closed although nobody asked: only `causal=True` closes it."""
+    """The future is masked although nobody asked: only `causal=True` masks it."""
     return _self(x, w_q, w_k, w_v, _causal(x))
 
 
 @self_attention.slip(FUTURE)
 def causal_if_not_asked(x, w_q, w_k, w_v, causal=False):
-    """`causal` works the wrong way round: True closes the future, False leaves it open."""
+    """`causal` works the wrong way round: True masks the future, False does not."""
     return _self(x, w_q, w_k, w_v, _if(not causal, _causal(x)))
 
 
@@ -695,14 +703,14 @@ def sees_only_the_future(x, w_q, w_k, w_v, causal=False):
 
 @self_attention.slip(FUTURE)
 def causal_mask_turned_round(x, w_q, w_k, w_v, causal=False):
-    """Your causal mask is turned round: it closes the past and the token itself, and opens the
+    """Your causal mask is turned round: it masks the past and the token itself, and shows the
     future."""
     return _self(x, w_q, w_k, w_v, _if(causal, ~_causal(x)))
 
 
 @self_attention.slip(FUTURE)
 def not_itself(x, w_q, w_k, w_v, causal=False):
-    """Your causal mask closes the token itself: it is j <= i, not j < i."""
+    """Your causal mask masks the token itself: it is j <= i, not j < i."""
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, -1)))
 
 
@@ -712,13 +720,13 @@ def one_step_ahead(x, w_q, w_k, w_v, causal=False):
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, 1)))
 
 
-@self_attention.slip("README, the rules: *batch is any number of leading dimensions")
+@self_attention.slip("exercises/RULES.md, What you give back")
 def n_counted_from_the_front(x, w_q, w_k, w_v, causal=False):
     """Your causal mask is made for x.shape[0] tokens: in a batch that is the number of sequences.
     Count from the end: n is x.shape[-2]."""
     n = x.shape[0]
-    doors = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
-    return _self(x, w_q, w_k, w_v, _if(causal, doors))
+    allowed = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
+    return _self(x, w_q, w_k, w_v, _if(causal, allowed))
 
 
 @self_attention.slip(MASKING)
@@ -729,7 +737,7 @@ def future_closed_with_zero(x, w_q, w_k, w_v, causal=False):
 
 @self_attention.slip(MASKING)
 def future_closed_after_softmax(x, w_q, w_k, w_v, causal=False):
-    """The future was closed after the softmax: its share is lost, the rows sum to less than 1."""
+    """The future was masked after the softmax: its share is lost, the rows sum to less than 1."""
     weights = _weights(x @ w_q, x @ w_k)
     return (weights * _causal(x) if causal else weights) @ (x @ w_v)
 
@@ -917,10 +925,10 @@ def cross_without_softmax(x, memory, w_q, w_k, w_v, memory_mask=None):
 
 @cross_attention.slip(FUTURE)
 def cross_causal(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """You closed a future: memory has none for x, all of its real tokens may be looked at."""
+    """You masked a future: memory has none for x, all of its real tokens may be looked at."""
     q, k = x.shape[-2], memory.shape[-2]
-    doors = torch.ones(q, k, dtype=torch.bool, device=x.device).tril()
-    mask = doors if memory_mask is None else doors & _row(memory_mask)
+    allowed = torch.ones(q, k, dtype=torch.bool, device=x.device).tril()
+    mask = allowed if memory_mask is None else allowed & _row(memory_mask)
     return _attend(x @ w_q, memory @ w_k, memory @ w_v, mask)
 
 

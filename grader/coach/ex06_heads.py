@@ -21,7 +21,7 @@ SCALE = "the chapter's text, Where the documents are loose: the width of one hea
 ROLES = 'document 000, "Query, Key and Value Vectors in Self-Attention": the three roles'
 CROSS = 'document 000, "Attention Vs. Self-Attention": looking at another sequence'
 OUTPUT = 'document 004, "Apply output projection"'
-ANY_BATCH = "README, the rules: *batch is any number of leading dimensions"
+ANY_BATCH = "exercises/RULES.md, What you give back"
 BLIND = "chapter 4, Shapes: a query that may look at nothing gets zeros"
 SUBMODULES = "the docstring of MultiHeadAttention: the submodules"
 
@@ -264,6 +264,13 @@ def tokens_and_features_swapped(x):
 
 
 @merge_heads.slip(UNFOLD)
+def joined_within_each_head(x):
+    """You joined the tokens of each head, [n_heads, n * d_head]: swap heads and tokens first, then
+    each token joins its pieces."""
+    return x.flatten(-2)
+
+
+@merge_heads.slip(UNFOLD)
 def mean_of_heads(x):
     """You took the mean over the heads: every piece is kept, they stand side by side."""
     return x.mean(-3)
@@ -440,6 +447,17 @@ def features_interleaved(query, key, value, n_heads, mask=None):
     return _multi(query, key, value, n_heads, mask, split=_interleave, merge=_deal_out)
 
 
+def _overlapping(x, n_heads):
+    width = x.shape[-1] // n_heads
+    return torch.stack([x[..., head : head + width] for head in range(n_heads)], -3)
+
+
+@multi_head.slip(BLOCKS)
+def heads_overlap(query, key, value, n_heads, mask=None):
+    """Your heads overlap: head i begins at feature i * d_head, not at feature i."""
+    return _multi(query, key, value, n_heads, mask, split=_overlapping)
+
+
 @multi_head.slip(BLOCKS)
 def n_heads_taken_for_width(query, key, value, n_heads, mask=None):
     """Your heads are n_heads wide: n_heads is how many there are, and d_model / n_heads their
@@ -551,7 +569,7 @@ def mask_ignored(query, key, value, n_heads, mask=None):
 
 @multi_head.slip(MASK)
 def mask_turned_round(query, key, value, n_heads, mask=None):
-    """The mask is turned round: True means may attend, you closed just those doors."""
+    """The mask is turned round: True means may attend, you masked just those keys."""
     return _multi(query, key, value, n_heads, mask, place=lambda m, s: ~_for_all_heads(m, s))
 
 
@@ -593,8 +611,8 @@ def first_head_masked(query, key, value, n_heads, mask=None):
 
 @multi_head.slip(MASK)
 def mask_after_the_softmax(query, key, value, n_heads, mask=None):
-    """Masked after the softmax: the weights of the closed keys are lost, the rest sum to less
-    than 1. Close the doors in the scores."""
+    """Masked after the softmax: the weights of the masked keys are lost, the rest sum to less
+    than 1. Mask the scores."""
 
     def attend(q, k, v, mask):
         closed = 1 if mask is None else mask
@@ -604,7 +622,7 @@ def mask_after_the_softmax(query, key, value, n_heads, mask=None):
 
 
 @multi_head.slip(BLIND)
-def nan_for_a_blind_query(query, key, value, n_heads, mask=None):
+def nan_for_a_masked_query(query, key, value, n_heads, mask=None):
     """A query that may look at nothing gives NaN: torch.softmax divides 0 by 0 there. Your own
     softmax of chapter 4 gives zeros."""
 
@@ -615,7 +633,7 @@ def nan_for_a_blind_query(query, key, value, n_heads, mask=None):
 
 
 @multi_head.slip(BLIND)
-def everything_for_a_blind_query(query, key, value, n_heads, mask=None):
+def everything_for_a_masked_query(query, key, value, n_heads, mask=None):
     """Closed with a large negative number: a query that may look at nothing then sees all. Close
     with minus infinity."""
 
@@ -1014,15 +1032,15 @@ class mask_not_used(_Layer):
 
 @MultiHeadAttention.slip(MASK)
 class mask_not_used_with_memory(_Layer):
-    """The mask is ignored when there is a memory: it closes doors there, too."""
+    """The mask is ignored when there is a memory: it holds there, too."""
 
     def forward(self, x, memory=None, mask=None):
         return super().forward(x, memory, mask if memory is None else None)
 
 
-@MultiHeadAttention.slip("README, the rules: True means may attend")
+@MultiHeadAttention.slip("exercises/RULES.md, What you are given")
 class mask_upside_down(_Layer):
-    """The mask is turned round: True means may attend, you closed just those doors. (PyTorch's own
+    """The mask is turned round: True means may attend, you masked just those keys. (PyTorch's own
     module has it the other way.)"""
 
     def mix(self, query, key, value, mask):
@@ -1067,26 +1085,26 @@ class mask_unsqueezed_twice(_Layer):
 
 
 @MultiHeadAttention.slip(BLIND)
-class nan_in_blind_rows(_Layer):
+class nan_in_masked_rows(_Layer):
     """A query that may look at nothing gives NaN: torch.softmax divides 0 by 0 there. Its heads
     give zeros, so its row is the bias of w_o."""
 
     def mix(self, query, key, value, mask):
-        return nan_for_a_blind_query(query, key, value, self.n_heads, mask)
+        return nan_for_a_masked_query(query, key, value, self.n_heads, mask)
 
 
 @MultiHeadAttention.slip(BLIND)
-class everything_in_blind_rows(_Layer):
+class everything_in_masked_rows(_Layer):
     """Closed with a large negative number: a query that may look at nothing then sees all. Its
     heads give zeros, so its row is the bias of w_o."""
 
     def mix(self, query, key, value, mask):
-        return everything_for_a_blind_query(query, key, value, self.n_heads, mask)
+        return everything_for_a_masked_query(query, key, value, self.n_heads, mask)
 
 
-@MultiHeadAttention.slip("the chapter's text, Shapes: no mask, no closed door")
+@MultiHeadAttention.slip("the chapter's text, Shapes: no mask, no masked key")
 class always_causal(_Layer):
-    """Later tokens are closed although no mask was given: which doors are closed is for the mask
+    """Later tokens are masked although no mask was given: which ones are is for the mask
     alone to say."""
 
     def mix(self, query, key, value, mask):
@@ -1380,7 +1398,7 @@ def draw_multi_head_attention(sketch):
     seen = [*it.words, "(pad)"]
     looking, memory = sketch.embedded(["not", "like"], 4), sketch.embedded(seen, 4)
     mask = torch.tensor([word != "(pad)" for word in seen])[None]
-    sketch.row("Two words look at another sequence, whose padding is closed; with biases, random.")
+    sketch.row("Two words look at another sequence, whose padding is masked; with biases, random.")
     _draw_layer(sketch, lambda kind: _filled(kind(4, 2), drawn, biases), 2, looking,
                 ["not", "like"], seen, {}, memory, mask)  # fmt: skip
 

@@ -804,7 +804,7 @@ class positions_always_added(_Model):
         return x + self.waves(x).to(x.dtype)
 
 
-@NextWordModel.slip("README, the rules: the output has the dtype of its inputs")
+@NextWordModel.slip("exercises/RULES.md, What you give back")
 class positions_not_cast(_Model):
     """The encoding comes in the default dtype: cast it to the embedding's before you add it."""
 
@@ -922,7 +922,7 @@ class normalised_with_residual(_Model):
 
 @NextWordModel.slip("the chapter's text, The formula: the words, each with its context")
 class cannot_look_ahead(_Model):
-    """A causal mask closes the later words: here every word may look at every other one."""
+    """A causal mask hides the later words: here every word may look at every other one."""
 
     def mask(self, ids, lengths):
         n = ids.shape[1]
@@ -942,7 +942,7 @@ class lengths_left_out(_Model):
 
 @NextWordModel.slip(PADDING)
 class padding_attended_to(_Model):
-    """Words still look at the padding: close its keys with a mask [batch, 1, n], not [batch, n, 1].
+    """Words still look at the padding: mask its keys with a mask [batch, 1, n], not [batch, n, 1].
 
     The mean is right; it is the attention that has no mask, or one for the queries.
     """
@@ -1106,7 +1106,20 @@ class positions_of_fixed_number(_Model):
         return _encoding(10, x.shape[2], x.device)[: x.shape[1]]
 
 
-@NextWordModel.slip("README, the rules: True means may attend")
+@NextWordModel.slip(ORDER)
+class positions_learned(_Model):
+    """The positions have an nn.Embedding of their own: `positional_encoding` is to be added, which
+    learns nothing."""
+
+    def make(self, vocab_size, d_model, n_heads):
+        super().make(vocab_size, d_model, n_heads)
+        self.places = nn.Embedding(512, d_model) if self.positions else None
+
+    def waves(self, x):
+        return self.places(torch.arange(x.shape[1], device=x.device))
+
+
+@NextWordModel.slip("exercises/RULES.md, What you are given")
 class mask_turned_round(_Model):
     """The mask is turned round, so words see the padding only: True means may attend."""
 
@@ -1833,6 +1846,13 @@ def word_with_the_sentence(model, words, vocabulary):
 def order_of_the_dict(model, words, vocabulary):
     """The id was used as a place in the dict: look for the word that has it as its value."""
     return list(vocabulary)[int(_logits(model, words, vocabulary).argmax())]
+
+
+@predict.slip("the docstring of predict: the id of each word, in any order")
+def order_of_the_alphabet(model, words, vocabulary):
+    """The id was used as a place among the sorted words: look for the word that has it as its
+    value."""
+    return sorted(vocabulary)[int(_logits(model, words, vocabulary).argmax())]
 
 
 @predict.slip(ARGMAX)

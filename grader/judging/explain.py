@@ -10,7 +10,7 @@ from torch import Tensor
 from grader.answers.door import Call
 from grader.answers.trouble import BrokenFile, HangsError, words_of
 from grader.coach import Slip
-from grader.coach.common import common_slip, fill
+from grader.coach.common import RANDOM, common_slip, fill
 from grader.coach.errors import error_slip
 from grader.coach.relations import relation
 from grader.judging.outcome import Outcome, describe, is_time_limit
@@ -232,7 +232,7 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
 
 
 def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str]:
-    common = common_slip(found)
+    common = RANDOM if outcome.random else common_slip(found)
     if common is not None:
         outcome.slip = common.name
         return _wrap("Likely slip", fill(common.says, found))

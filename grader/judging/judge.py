@@ -135,7 +135,10 @@ class Judge:
                 outcome.blame = suspects or self.blame.culprits(check, exercise)
                 outcome.suspects = bool(suspects)
             if not outcome.blame and check.telling:
-                return self.recogniser.recognise(exercise, check, outcome, call)
+                slip = self.recogniser.recognise(exercise, check, outcome, call)
+                if slip is None:
+                    outcome.random = self.recogniser.is_random(exercise, check, outcome)
+                return slip
         except (Lost, TimeLimit):
             if self.spare is None:
                 raise

@@ -38,6 +38,7 @@ class Outcome:
         headline: its first sentence.
         slip: the known slip that the output equals.
         blame: the earlier exercises that alone make this check fail.
+        random: whether another state of torch's generator changes what comes out.
         suspects: whether this is only likely, because nothing could stand in for them.
         notes: what is to be said although the check passed.
         fault: the traceback of an error of the suite itself.
@@ -53,6 +54,7 @@ class Outcome:
     headline: str = ""
     slip: str | None = None
     blame: tuple[str, ...] = ()
+    random: bool = False
     suspects: bool = False
     notes: tuple[Mistake, ...] = ()
     fault: str = ""

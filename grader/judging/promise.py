@@ -27,7 +27,7 @@ def promise(check: Check, outcome: Outcome, call: Call | None) -> tuple[str, str
     found = outcome.finding
     citation = check.cites[0]
     if found is not None:
-        citation = found.cites or _by_kind(found, call) or citation
+        citation = _by_kind(found, call) or found.cites or citation
     try:
         said = cited(citation, *_texts(check.stem, check.exercise))
     except (OSError, SyntaxError, KeyError, NoStubsError):

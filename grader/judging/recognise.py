@@ -23,6 +23,7 @@ from grader import recorded
 from grader.answers.door import Answers, Call
 from grader.chapters import Exercise
 from grader.coach import Slip
+from grader.coach.common import common_slip
 from grader.coach.errors import error_slip
 from grader.judging.evidence import Evidence, alike, equal_evidence, error_key
 from grader.judging.outcome import Outcome
@@ -35,6 +36,8 @@ from grader.suite.expected import Tape
 PATIENCE = 60
 MOST_SEARCHES = 3
 OUTPUT = "the output"
+# findings that no chance has a part in
+NEVER_RANDOM = ("not refused", "refused badly", "device", "dtype", "type", "forbidden")
 MOST_REMEMBERED = 30_000
 
 
@@ -85,6 +88,7 @@ class Recogniser:
         named: the slip that an earlier check singled out, for each exercise: that is to be mended
             first, and no other is looked for.
         in_vain: how many slips of an exercise have been tried in whole checks.
+        tried: the exercises of which it was tried whether they are random.
     """
 
     world: Answers
@@ -95,6 +99,7 @@ class Recogniser:
     own: SlipMemory = field(default_factory=SlipMemory)
     named: dict[str, Slip] = field(default_factory=dict)
     in_vain: dict[str, int] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
 
     def recognise(
         self, exercise: Exercise, check: Check, seen: Outcome, call: Call | None = None
@@ -120,6 +125,22 @@ class Recogniser:
             return None
         self.named.setdefault(exercise.full, fitting[0])
         return fitting[0]
+
+    def is_random(self, exercise: Exercise, check: Check, seen: Outcome) -> bool:
+        """Tell whether the same check ends otherwise from another state of torch's generator.
+
+        It is tried once for an exercise, at the first check whose values nothing explains.
+        """
+        found = seen.finding
+        if found is None or found.kind in NEVER_RANDOM or exercise.full in self.tried:
+            return False
+        if common_slip(found) is not None:
+            return False
+        self.tried.add(exercise.full)
+        again, _ = run(
+            check, self.world, self.setting, self.replaced, self.tape_of(check), "another start"
+        )
+        return not alike(Evidence.of(again), Evidence.of(seen))
 
     def _to_try(self, exercise: Exercise, seen: Outcome, call: Call | None) -> Sequence[Slip]:
         """Return the slips that are worth a whole check."""

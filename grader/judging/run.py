@@ -51,6 +51,7 @@ def run(
     setting: Setting,
     replaced: Mapping[str, Callable[..., Any]] | None = None,
     tape: Tape | None = None,
+    start: str = "initialisation",
 ) -> tuple[Outcome, Answer]:
     """Run a check; nothing that the answer raises gets out.
 
@@ -60,15 +61,16 @@ def run(
         setting: device and seed.
         replaced: what stands in for the exercise.
         tape: what the check expects, as far as that is known; what is not is added to it.
+        start: what the state of torch's generator is derived from, besides the seed.
     """
     answer = Answer(world, check.stem, replaced)
     error: BaseException | None = None
     try:
         with torch_as_it_was(), torch.random.fork_rng(devices=[]), world.active(), on_tape(tape):
             # the same start for random initialisation, whichever checks ran before
-            start = derived(setting.seed, "initialisation")
-            torch.default_generator.manual_seed(start)
-            world.begin(start)
+            state = derived(setting.seed, start)
+            torch.default_generator.manual_seed(state)
+            world.begin(state)
             check.run(answer, setting.draw(check))
     except (KeyboardInterrupt, Lost, NurseryError, Diverged):
         raise

@@ -221,10 +221,17 @@ def gradients(answer: Any, draw: Draw, case: Case) -> None:
     draw = draw.using(torch.float64)
     given = tuple(map(leaf, case.given(draw)))
     want, slopes, pull = expected_gradients(case, given, draw)
+    before = [value.detach().clone() for value in given if floating(value)]
     output = case.call(answer, given)
     same(output, want, like=_like(given, want))
     leaves = [(name, value) for name, value in case.named(given) if floating(value)]
-    gradients_match(output, leaves, slopes, pull)
+    try:
+        gradients_match(output, leaves, slopes, pull)
+    except Exception:
+        # what was changed in place goes wrong on the way back, in words that say nothing of it
+        for (name, now), then in zip(leaves, before, strict=True):
+            unchanged(answer.became(now), then, name)
+        raise
 
 
 def expected_gradients(
