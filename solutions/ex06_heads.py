@@ -156,7 +156,7 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: the width of the tokens, in and out.
         n_heads: how many heads; at least 1, and it divides d_model.
-        bias: whether the four layers have a bias.
+        bias: whether the four layers have a bias. False: none of them has one.
 
     Raises:
         ValueError: `n_heads` is below 1 or does not divide d_model.

@@ -687,7 +687,7 @@ def test_module_drawn(answer, draw):
             try_out(answer, draw, use)
 
 
-@check("MultiHeadAttention", cites="bias: whether")
+@check("MultiHeadAttention", cites="False: none of them")
 def test_module_without_bias(answer, draw):
     try_out(answer, draw, Use("memory", (5, 6), (7, 6), bias=False))
 

@@ -48,8 +48,16 @@ class Left:
     dtype: torch.dtype
 
 
-def _copied(value: Any) -> Any:
-    return copy.copy(value) if isinstance(value, list | dict) else value
+def _call(
+    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], made: Call | None = None
+) -> Call:
+    """Note a call; a list is told as it was given, whatever the call does to it."""
+
+    def kept(value: Any) -> Any:
+        return copy.copy(value) if isinstance(value, list | dict) else value
+
+    named = {key: kept(value) for key, value in kwargs.items()}
+    return Call(name, tuple(map(kept, args)), named, made)
 
 
 class Answers(Protocol):
@@ -139,8 +147,7 @@ class Answer:
             made = self._world.function(self._stem, name)
 
         def door(*args: Any, **kwargs: Any) -> Any:
-            # a list is told as it was given, whatever the call does to it
-            call = Call(name, tuple(map(_copied, args)), {k: _copied(v) for k, v in kwargs.items()})
+            call = _call(name, args, kwargs)
             self._calls.append(call)
             if getattr(made, "leaves_inputs", False):
                 with of_answer():
@@ -163,7 +170,7 @@ class Answer:
         if isinstance(result, nn.Module):
 
             def note(_: Any, args: Any, kwargs: Any) -> None:
-                self._calls.append(Call(made.name, args, kwargs, made))
+                self._calls.append(_call(made.name, args, kwargs, made))
 
             noting = getattr(result, "note_calls", None)
             if noting is not None:
@@ -174,7 +181,7 @@ class Answer:
 
     def repeated(self, times: int, name: str, *args: Any) -> list[Any]:
         """Call an exercise again and again with the same arguments."""
-        self._calls.append(Call(name, args, {}))
+        self._calls.append(_call(name, args, {}))
         made = self._replaced.get(name) or self._world.function(self._stem, name)
         many = getattr(made, "repeated", None)
         with of_answer():
@@ -182,7 +189,7 @@ class Answer:
 
     def after_overwriting(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call an exercise twice alike; what the first call gives is overwritten in between."""
-        self._calls.append(Call(name, args, kwargs))
+        self._calls.append(_call(name, args, kwargs))
         made = self._replaced.get(name) or self._world.function(self._stem, name)
         twice = getattr(made, "after_overwriting", None)
         with of_answer():

@@ -40,8 +40,6 @@ def _by_kind(found: Finding, call: Call | None) -> Rule | None:
     given = (*call.args, *call.kwargs.values()) if call is not None else ()
     if found.kind == "dtype" and any(map(floating, given)) and floating(found.expected):
         return Rule("dtype")
-    if found.kind == "refused badly" and found.detail == "sizes":
-        return Rule("refusals")
     return BY_KIND.get(found.kind)
 
 

@@ -18,6 +18,7 @@ from grader.proof.devices.agree import dry_runs_agree
 from grader.proof.devices.caught import mistakes_caught, right_programs_let_through
 from grader.proof.figure import Figure
 from grader.proof.judged import TITLE, folder_when_judged, same_when_judged
+from grader.proof.promises import promises_kept
 from grader.proof.spoils import spoils_for
 from grader.proof.stubs import stubs_put_back
 
@@ -40,6 +41,7 @@ def _figures(known: Catalogue, setting: Setting) -> Iterator[Figure]:
     yield agreement(known)
     yield examples(known)
     yield stubs_put_back(known)
+    yield from promises_kept(known, setting)
     yield stubs_not_started(known, setting)
     yield solutions_pass(known, setting)
     accepted, judged = variants_accepted(known, setting)

@@ -47,9 +47,25 @@ class Finding(AssertionError):
         self.actual, self.expected, self.wrong = actual, expected, wrong
 
 
+class _Noted:
+    cited: set[Citation] | None = None
+
+
+@contextlib.contextmanager
+def citations_noted() -> Iterator[set[Citation]]:
+    """Collect what the situations inside enforce."""
+    _Noted.cited = set()
+    try:
+        yield _Noted.cited
+    finally:
+        _Noted.cited = None
+
+
 @contextlib.contextmanager
 def situation(name: str, cites: Citation | None = None) -> Iterator[None]:
     """Note in what is found inside which situation it was, and what it enforces."""
+    if _Noted.cited is not None and cites is not None:
+        _Noted.cited.add(cites)
     try:
         yield
     except Finding as found:

@@ -108,3 +108,9 @@ def cited(citation: Citation, docstring: str, page: dict[str, str]) -> str | Non
         return next((one.text for one in known if one.section == "Returns"), None)
     fitting = {one.text for one in known if one.text.startswith(citation)}
     return fitting.pop() if len(fitting) == 1 else None
+
+
+def promising(docstring: str) -> list[str]:
+    """List the sentences that may promise something; the first paragraph only sums up."""
+    first = next(_blocks(inspect.cleandoc(docstring)))[1]
+    return [one.text for one in sentences(docstring) if one.text not in END.split(first)]

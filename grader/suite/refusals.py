@@ -10,6 +10,7 @@ from typing import Any
 from grader.answers.trouble import Unanswerable, words_of
 from grader.suite.compare import Finding, situation
 from grader.suite.draw import Draw
+from grader.suite.promises import Rule
 
 # three shapes of four dimensions, twice: a sentence that names every number there is names none
 MOST_NUMBERS = 24
@@ -82,16 +83,21 @@ def _refused(answer: Any, draw: Draw, misfit: Misfit, error: type[Exception]) ->
     except (NotImplementedError, Unanswerable):
         raise
     except error as problem:
-        lacking = _lacking(words_of(problem), misfit)
-        if lacking:
-            kind = "word" if error is KeyError else "sizes"
-            said = f"{type(problem).__name__}: {words_of(problem)}"
-            raise Finding("refused badly", misfit.why, said, lacking, detail=kind) from None
+        kind, rule = ("word", None) if error is KeyError else ("sizes", Rule("refusals"))
+        with situation("", rule):
+            _names_enough(problem, misfit, kind)
     except Exception as problem:
         said = f"{type(problem).__name__}: {words_of(problem)}"
         raise Finding("refused badly", misfit.why, said, error.__name__, detail="type") from problem
     else:
         raise Finding("not refused", misfit.why, result, error.__name__)
+
+
+def _names_enough(problem: Exception, misfit: Misfit, kind: str) -> None:
+    lacking = _lacking(words_of(problem), misfit)
+    if lacking:
+        said = f"{type(problem).__name__}: {words_of(problem)}"
+        raise Finding("refused badly", misfit.why, said, lacking, detail=kind) from None
 
 
 def _lacking(said: str, misfit: Misfit) -> list[str]:

@@ -1,0 +1,80 @@
+"""What the stubs promise, what the checks demand and what is proven are one and the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from grader import places
+from grader.chapters import Catalogue, Chapter, Exercise, World
+from grader.chapters.catalogue import suite_path
+from grader.judging.run import Setting, run
+from grader.proof.figure import Figure
+from grader.stubs.pristine import Pristine
+from grader.suite.check import load_suite
+from grader.suite.compare import citations_noted
+from grader.suite.promises import Citation, Rule, cited, docstring_of, promising, rules
+
+
+def promises_kept(known: Catalogue, setting: Setting) -> list[Figure]:
+    """Hold the checks' citations against the stubs and the page of rules.
+
+    Every citation means one sentence that is there. Every sentence that may promise something is
+    cited by a check, or listed in the suite as one that only explains; none is both.
+    """
+    there, tested = Figure("promises cited that are there"), Figure("promises that have a check")
+    page, world = rules(places.RULES), World(places.SOLUTIONS, known.names())
+    stubs, rules_cited = Pristine(), set[str]()
+    for chapter in known.chapters:
+        explains = getattr(load_suite(suite_path(chapter.stem)), "EXPLAINS", {})
+        _strange_names(chapter, explains, there)
+        for exercise in chapter.exercises:
+            said = docstring_of(stubs.chapters[chapter.stem].functions[exercise.name].decode())
+            citations = _citations(exercise, world, setting)
+            rules_cited |= {one.name for one in citations if isinstance(one, Rule)}
+            for one in citations:
+                holds = cited(one, said, page) is not None
+                there.count(holds, f"{exercise.full}: no one sentence begins with {one!r}")
+            _sentences(exercise, said, {cited(one, said, page) for one in citations},
+                       explains.get(exercise.name, ()), tested)  # fmt: skip
+    for name in page:
+        tested.count(name in rules_cited, f"no check enforces the rule {name!r}")
+    return [there, tested]
+
+
+def _strange_names(chapter: Chapter, explains: Mapping[str, object], figure: Figure) -> None:
+    for name in explains:
+        holds = name in {exercise.name for exercise in chapter.exercises}
+        figure.count(holds, f"{chapter.stem}: EXPLAINS names {name}, which is no exercise")
+
+
+def _citations(exercise: Exercise, world: World, setting: Setting) -> set[Citation]:
+    """Return what the checks of an exercise enforce, in all of their situations."""
+    found: set[Citation] = set()
+    for check in exercise.checks:
+        found.update(check.cites)
+        with citations_noted() as noted:
+            run(check, world, setting)
+        found |= noted
+    return found
+
+
+def _sentences(
+    exercise: Exercise,
+    said: str,
+    tested: set[str | None],
+    explains: tuple[str, ...],
+    figure: Figure,
+) -> None:
+    """Count the sentences of a stub that are tested, or only explain."""
+    every = promising(said)
+    for begin in explains:
+        meant = [text for text in every if text.startswith(begin)]
+        figure.count(
+            len(meant) == 1,
+            f"{exercise.full}: EXPLAINS has {begin!r}, with which {len(meant)} sentences begin",
+        )
+    for text in every:
+        explained = any(text.startswith(begin) for begin in explains)
+        figure.count(explained or text in tested, f"{exercise.full}: nothing tests {text!r}")
+        if explained:
+            figure.count(text not in tested, f"{exercise.full}: tested, so no mere words: {text!r}")
