@@ -448,7 +448,11 @@ def error_slip(
     inside = frames is None or bool(frames)
     line = (frames[-1].line or "") if frames else ""
     if isinstance(error, ValueError) and line.startswith("raise"):
-        public = {frame.name for frame in frames or () if not frame.name.startswith(("_", "<"))}
+        public = {
+            (frame.filename, frame.name)
+            for frame in frames or ()
+            if not frame.name.startswith(("_", "<"))
+        }
         return HANDED_ON if len(public) > 1 else REFUSED
     said = f"{type(error).__name__}: {words_of(error)}"
     fitting = [slip for slip in ERRORS if slip.fits(said, line)]

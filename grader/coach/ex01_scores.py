@@ -232,6 +232,13 @@ def sequences_meet(tokens):
     return flat @ flat.mT
 
 
+@naive_scores.slip(BATCH)
+def every_sequence_with_every_other(tokens):
+    """Every sequence of the batch was scored against every other, [batch, n, batch, n]: tensordot,
+    inner and outer know no batch, `@` does."""
+    return torch.tensordot(tokens, tokens, dims=([-1], [-1]))
+
+
 @naive_scores.slip('document 001, "The Matrix Math": the dot product and the cosine')
 def cosines(tokens):
     """These are cosines, your diagonal is all 1: the tokens keep their lengths."""
@@ -733,6 +740,20 @@ def keys_turned_with_t(query, key):
 def batches_meet(query, key):
     """Sequences of a batch meet here: each has its own queries and its own keys."""
     return query.reshape(-1, query.shape[-1]) @ key.reshape(-1, key.shape[-1]).mT
+
+
+@_scores_slip(BATCH)
+def dimensions_counted_from_the_front(query, key):
+    """Right for one sequence; `query[:, None]` and `key[None]` count dimensions from the front, and
+    the batch is there: count from the end, [..., :, None, :] and [..., None, :, :], or use `@`."""
+    return (query[:, None] * key[None]).sum(-1)
+
+
+@_scores_slip(BATCH)
+def every_batch_with_every_other(query, key):
+    """Every sequence of the batch was scored against every other, [batch, q, batch, k]: tensordot,
+    inner and outer know no batch, `@` does."""
+    return torch.tensordot(query, key, dims=([-1], [-1]))
 
 
 @_scores_slip(FORMULA)

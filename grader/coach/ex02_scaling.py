@@ -6,6 +6,7 @@ import functools
 import math
 
 import torch
+import torch.nn.functional as F
 
 from grader.coach import Task
 from grader.pictures.drawings import draws
@@ -278,6 +279,13 @@ def turned_with_t(query, key):
 def softmaxed_already(query, key):
     """These are weights, each row sums to 1: stop at the scaled scores, softmax is chapter 4."""
     return torch.softmax(_raw(query, key) / key.shape[-1] ** 0.5, -1)
+
+
+@_scaled_slip("chapter 4: softmax has its own exercise")
+def attention_already(query, key):
+    """These are mixed keys, [q, d_k]: scaled_dot_product_attention is the whole attention, and only
+    its scores are asked for, [q, k]."""
+    return F.scaled_dot_product_attention(query, key, key)
 
 
 @_scaled_slip("the chapter's text, Shapes: [*batch, q, k]")

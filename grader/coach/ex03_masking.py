@@ -435,7 +435,7 @@ def closed_with_zero(scores, mask):
 
 @apply_mask.slip(MINUS_INFINITY)
 def closed_with_1e9(scores, mask):
-    """Closed with -1e9: that is a score like any other, and float16 cannot hold it. Use minus
+    """Filled with -1e9: that is a score like any other, and float16 cannot hold it. Use minus
     infinity."""
     return _closed(scores, mask, -1e9)
 

@@ -384,6 +384,13 @@ def over_dim_one(query, key, mask=None):
     return _softmax(_closed(_scaled(query, key), mask), 1)
 
 
+@attention_weights.slip("the chapter's text, Shapes")
+def turns_the_batch_too(query, key, mask=None):
+    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
+    scores = query @ key.permute(*reversed(range(key.dim())))
+    return _softmax(_closed(scores / query.shape[-1] ** 0.5, mask))
+
+
 @attention_weights.slip(WEIGHTS_IN_001)
 def over_dim_zero(query, key, mask=None):
     """softmax ran over dim 0, the queries or the batch: the keys are the last dimension, -1."""

@@ -375,6 +375,15 @@ def over_the_queries(query, key, value, mask=None):
 
 
 @attention.slip(ONE_ROW_PER_QUERY)
+def dimension_left_to_torch(query, key, value, mask=None):
+    """F.softmax without `dim` takes dim 1 of a matrix and dim 0 of a batch: the keys are dim -1."""
+    dim = 0 if max(query.dim(), 0 if mask is None else mask.dim()) in (0, 1, 3) else 1
+    scores = _closed(_scores(query, key), mask)
+    empty = torch.isneginf(scores).all(-1, keepdim=True)
+    return torch.softmax(scores.masked_fill(empty, 0), dim).masked_fill(empty, 0) @ value
+
+
+@attention.slip(ONE_ROW_PER_QUERY)
 def keys_before_queries(query, key, value, mask=None):
     """Query and key have changed places: it is Q K^T, so that each row belongs to one query."""
     return _attend(key, query, value, None if mask is None else mask.mT)
@@ -977,15 +986,15 @@ def memory_closed_with_zero(x, memory, w_q, w_k, w_v, memory_mask=None):
 
 @cross_attention.slip(MASKING)
 def memory_zeroed(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """You set the memory that is not real to 0: its scores become 0, and exp(0) is 1. Close it in
-    the scores, with minus infinity."""
+    """You set the memory that is not real to 0: its scores become 0, and exp(0) is 1. Mask the
+    scores, with minus infinity."""
     held = memory if memory_mask is None else memory * memory_mask[..., None]
     return _cross(x, held, w_q, w_k, w_v, None)
 
 
 @cross_attention.slip(BLIND)
 def memory_closed_with_a_large_number(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """Closed with a large negative number: where no memory is real, the answer becomes the mean of
+    """Filled with a large negative number: where no memory is real, the answer becomes the mean of
     it, not zeros."""
     return _cross(x, memory, w_q, w_k, w_v, memory_mask, fill=-1e4)
 

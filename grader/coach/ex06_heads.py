@@ -1095,11 +1095,24 @@ class nan_in_masked_rows(_Layer):
 
 @MultiHeadAttention.slip(BLIND)
 class everything_in_masked_rows(_Layer):
-    """Closed with a large negative number: a query that may look at nothing then sees all. Its
+    """Filled with a large negative number: a query that may look at nothing then sees all. Its
     heads give zeros, so its row is the bias of w_o."""
 
     def mix(self, query, key, value, mask):
         return everything_for_a_masked_query(query, key, value, self.n_heads, mask)
+
+
+@MultiHeadAttention.slip(BLIND)
+class masked_rows_emptied_at_the_end(_Layer):
+    """The row of a query that may look at nothing was set to 0 after w_o: its heads give zeros, so
+    its row is the bias of w_o."""
+
+    def forward(self, x, memory=None, mask=None):
+        out = super().forward(x, memory, mask)
+        if mask is None:
+            return out
+        looked_at = x if memory is None else memory
+        return out * mask.expand(*out.shape[:-1], looked_at.shape[-2]).any(-1, keepdim=True)
 
 
 @MultiHeadAttention.slip("the chapter's text, Shapes: no mask, no masked key")

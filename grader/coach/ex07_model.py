@@ -598,6 +598,16 @@ def features_added_up_with_lengths(x, lengths=None):
 
 
 @mean_pool.slip(PADDING)
+def real_tokens_run_together(x, lengths=None):
+    """x[mask] puts the real tokens of all sequences into one list, and folding it back mixes
+    sequences: set the padding to 0 in its place, and add up over dim 1."""
+    if lengths is None:
+        return x.mean(dim=1)
+    lengths = _checked(x, lengths)
+    return x[_real(x, lengths)].reshape(len(x), -1, x.shape[2]).mean(1)
+
+
+@mean_pool.slip(PADDING)
 def batch_added_up_with_lengths(x, lengths=None):
     """With lengths you add up the sequences, dim 0: the tokens are dim 1."""
     if lengths is None:

@@ -52,6 +52,11 @@ def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) ->
     )
 
 
+def _emptied(got: Tensor, want: Tensor) -> bool:
+    zero = (got == 0).all(-1) & (want != 0).any(-1)
+    return bool(zero.any()) and torch.allclose(got[~zero], want[~zero], 1e-4, 1e-5)
+
+
 def _first(told: Iterable[tuple[str, Callable[[], bool]]]) -> str | None:
     return next((sentence for sentence, holds in told if holds()), None)
 
@@ -64,10 +69,18 @@ def _nearly(got: Tensor, want: Tensor, within: tolerance.Tolerance) -> bool:
     return same and bool((got - want)[finite].abs().le(room[finite]).all())
 
 
+SQUEEZED = (
+    "Your values are right, but dimensions of size 1 are gone, as after `squeeze()`: say which "
+    "one, `squeeze(-1)`, or keep it."
+)
+
+
 def _of_shapes(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
     if got.dim() == want.dim() >= 2 and near(got.transpose(-1, -2), want):
         return "Your values are right, but transposed: the last two dimensions are swapped."
     if got.numel() == want.numel() > 0 and near(got.reshape(want.shape), want):
+        if got.dim() < want.dim() and got.shape == want.squeeze().shape:
+            return SQUEEZED
         return "Your values are right and in order, only the shape differs."
     if sorted(got.shape) == sorted(want.shape):
         return "The sizes are the right ones in another order: a transpose is missing or too many."
@@ -119,6 +132,7 @@ def _of_rows(
         lambda: near(got, want.cumsum(-2) / _counted(want)),
     )
     yield "Each row is the sum of the right rows down to it.", lambda: near(got, want.cumsum(-2))
+    yield "Whole rows are 0, and should not be; the others are right.", lambda: _emptied(got, want)
     yield (
         "Each row is the right one times a factor of its own.",
         lambda: near(got, want * _factors(got, want, -1)),

@@ -154,10 +154,9 @@ def _batches(cases: Sequence[Case]) -> list[Subject]:
 
 
 def _strided(cases: Sequence[Case]) -> list[Subject]:
-    """Take each case as it is, and in a batch if it can be in one."""
-    return _subjects(
-        one for case in cases for one in ([case, case.at(2)] if case.takes_batches else [case])
-    )
+    """Take each case as it is, and with one and two batch dimensions if it can have them."""
+    batched = [case.at(*kind) for case in cases if case.takes_batches for kind in [(2,), (2, 3)]]
+    return _subjects([*cases, *batched])
 
 
 def _large(cases: Sequence[Case]) -> list[Subject]:
