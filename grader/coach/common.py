@@ -79,7 +79,8 @@ COMMON = (
     Common(
         "returns_nothing",
         _type(type(None)),
-        "Nothing came back: the function ends without `return`.",
+        "Nothing came back: on this way through, the function ends without `return`; one that "
+        "stands in an `if` or a loop serves no other way.",
     ),
     Common(
         "returns_numpy",
@@ -101,7 +102,7 @@ COMMON = (
     Common(
         "returns_several",
         _type(tuple),
-        "A tuple came back: a comma too many after `return`, or more than was asked for.",
+        "A tuple came back: more than was asked for after `return`, or a comma too many.",
     ),
     Common(
         "returns_list",
@@ -128,8 +129,8 @@ COMMON = (
     Common(
         "becomes_float32",
         _dtype(torch.float32),
-        "The output is float32 whatever comes in: a tensor that was made without `dtype=`, a "
-        "`.float()` or a dtype that is written out has decided it. Take the dtype from the input.",
+        "The output has become float32: a tensor that was made without `dtype=`, a `.float()` or a "
+        "dtype that is written out has decided it. Take the dtype from the input.",
     ),
     Common(
         "becomes_float64",

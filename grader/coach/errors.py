@@ -259,7 +259,8 @@ ERRORS = (
     _error(
         "in_place_on_a_leaf",
         r"leaf variable that requires grad|a view of a leaf",
-        "An input that collects gradients was changed in place: work on a new tensor.",
+        "An input was changed in place, by `+=`, `[...] =` or a method that ends in _ (a leaf is a "
+        "tensor that collects gradients): work on a new tensor.",
     ),
     _error(
         "in_place_breaks_the_gradient",
@@ -425,13 +426,13 @@ ERRORS = (
 REFUSED = ErrorSlip(
     "refuses_what_fits",
     re.compile("^ValueError"),
-    "You refuse what does fit: look at which sizes the condition before the `raise` compares.",
+    "You refuse what is allowed: look at the condition before the `raise`, what it compares.",
 )
 HANDED_ON = ErrorSlip(
     "hands_on_a_misfit",
     re.compile("^ValueError"),
-    "A function that this one calls refuses what it is handed: look at the shapes in that call; a "
-    "transpose is missing or too many, or a dimension is.",
+    "A function that this one calls refuses what it is handed: compare the arguments of that call, "
+    "their order and their shapes, with what its stub asks for.",
 )
 
 

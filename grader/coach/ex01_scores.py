@@ -582,7 +582,7 @@ def linear_squeezed(x, weight, bias=None):
 
 @_columns_slip(UPRIGHT)
 def columns_bias_along_tokens(x, weight, bias=None):
-    """Your bias lies along the tokens: every column gets all of it, so it stands, [d_out, 1]."""
+    """Your bias lies along the tokens: each column gets all of it, bias[:, None] is [d_out, 1]."""
     return _plus(weight @ x, bias)
 
 

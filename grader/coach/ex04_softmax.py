@@ -98,7 +98,8 @@ def clamped_from_above(scores, dim=-1):
 
 @softmax.slip(LARGEST_SCORE)
 def exp_overflows(scores, dim=-1):
-    """exp of a large score is infinity, and infinity / infinity is NaN: take the largest off."""
+    """exp of a large score is infinity, of a very low one 0, and both lose the weights: take the
+    largest of each slice off first."""
     return _share(torch.exp(scores), dim)
 
 

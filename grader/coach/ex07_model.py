@@ -1973,6 +1973,17 @@ def always_ends_in_train_mode(model, words, vocabulary):
 
 
 @predict.slip(NO_TRACE)
+def one_flag_for_all_parts(model, words, vocabulary):
+    """`model.train(flag)` gives all parts of the model one flag, and they had flags of their own:
+    put each one's back, or leave the flags alone."""
+    before = model.training
+    model.eval()
+    word = _best(model, words, vocabulary)
+    model.train(before)
+    return word
+
+
+@predict.slip(NO_TRACE)
 def clears_the_gradients(model, words, vocabulary):
     """The gradients that were there are gone: asking needs no zero_grad."""
     model.zero_grad()

@@ -20,6 +20,7 @@ from grader.suite.check import Check
 from grader.suite.compare import Finding
 
 WIDTH = 88
+MOST_FRAMES = 3
 
 
 def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None) -> str:
@@ -127,8 +128,9 @@ def _refusal(found: Finding) -> str:
     if found.kind == "not refused":
         return f"expected a {found.expected}, got {describe(found.actual)}"
     if found.detail in ("sizes", "word"):
-        missing = " and ".join(str(size) for size in found.expected)
-        return f'it is refused with "{_clip(found.actual)}", which does not name {missing}'
+        missing = ", ".join(str(size) for size in found.expected)
+        none = "names none of" if len(found.expected) > 1 else "does not name"
+        return f'it is refused with "{_clip(found.actual)}", which {none} {missing}'
     return f'expected a {found.expected}, got "{_clip(found.actual)}"'
 
 
@@ -182,7 +184,8 @@ def _said(error: BaseException) -> str:
 
 def _frames(frames: list[traceback.FrameSummary]) -> list[str]:
     lines = []
-    for frame in frames[-3:]:
+    # where it began, and where it ended
+    for frame in frames if len(frames) <= MOST_FRAMES else [frames[0], *frames[1 - MOST_FRAMES :]]:
         name = frame.filename.replace("\\", "/").split("/")[-1]
         lines += ["", f"    {name}, line {frame.lineno}, in {frame.name}", f"        {frame.line}"]
     return lines

@@ -168,8 +168,10 @@ def describe(value: Any) -> str:
         return f"NumPy {type(value).__name__} {list(getattr(value, 'shape', []))}"
     if isinstance(value, tuple | list):
         return f"{type(value).__name__} of {len(value)}"
-    if isinstance(value, torch.nn.Module | torch.Generator):
-        return type(value).__name__
+    if isinstance(value, torch.nn.Module):
+        return "a model"
+    if isinstance(value, torch.Generator):
+        return "a generator"
     if isinstance(value, dict | set | frozenset) and not _is_small(value):
         return f"{type(value).__name__} of {len(value)}"
     text = repr(value)

@@ -11,7 +11,7 @@ from grader.stubs.pristine import NoStubsError, Pristine
 from grader.suite.case import floating
 from grader.suite.check import Check
 from grader.suite.compare import Finding
-from grader.suite.promises import Rule, cited, docstring_of, rules
+from grader.suite.promises import Rule, docstring_of, quoted, rules
 
 # a difference of such a kind is against a rule, whatever the check is about
 BY_KIND = {
@@ -29,9 +29,11 @@ def promise(check: Check, outcome: Outcome, call: Call | None) -> tuple[str, str
     if found is not None:
         citation = _by_kind(found, call) or found.cites or citation
     try:
-        said = cited(citation, *_texts(check.stem, check.exercise))
+        said = quoted(citation, *_texts(check.stem, check.exercise))
     except (OSError, SyntaxError, KeyError, NoStubsError):
         return None
+    if found is None and citation == Rule("ready-made"):
+        return None  # the error came before anything could be seen of that
     who = "The rules" if isinstance(citation, Rule) else "The stub"
     return None if said is None else (who, said)
 

@@ -49,9 +49,9 @@ def worked_out(monkeypatch) -> list[str]:
     names: list[str] = []
 
     def noted(run):
-        def listed(check, world, *rest):
+        def listed(check, world, *rest, **named):
             names.append(check.name)
-            return run(check, world, *rest)
+            return run(check, world, *rest, **named)
 
         return listed
 

@@ -22,7 +22,7 @@ from grader.suite.draw import Draw
 from grader.suite.expected import worked_out
 from grader.suite.promises import Citation, Rule
 from grader.suite.refusals import Refusal, refused
-from grader.suite.tolerance import OTHER_FLOATS
+from grader.suite.tolerance import OTHER_FLOATS, Tolerance
 
 Law = Callable[[Any, Draw, Case], None]
 # so many times is drawn anew until no two scores share the first place
@@ -254,6 +254,7 @@ def gradients_match(
     leaves: list[tuple[str, Tensor]],
     expected: Sequence[Tensor | None],
     pull: Tensor,
+    within: Tolerance | None = None,
 ) -> None:
     """Pull the output with a gradient and compare what arrives at the leaves."""
     if not output.requires_grad:
@@ -264,7 +265,7 @@ def gradients_match(
             continue
         if arrived is None:
             raise Finding("no gradient", f"`{name}`", detail="one input")
-        same(arrived, right, label=f"the gradient of `{name}`")
+        same(arrived, right, label=f"the gradient of `{name}`", within=within)
 
 
 def pulled(output: Tensor, leaves: list[Tensor], pull: Tensor) -> list[Tensor | None]:

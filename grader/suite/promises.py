@@ -30,10 +30,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a stub, and the section that it stands in: "", "Args", "Returns", "Raises"."""
+    """A sentence of a stub.
+
+    Attributes:
+        section: the one that it stands in: "", "Args", "Returns" or "Raises".
+        text: the sentence.
+        entry: of an argument, all that is said of it: the sentence alone says too little.
+    """
 
     section: str
     text: str
+    entry: str = ""
 
 
 # the first sentence under Returns: what comes out
@@ -53,7 +60,8 @@ def sentences(docstring: str) -> list[Sentence]:
         parts = [block] if section == "Raises" else END.split(block)
         if section == "Args":
             parts = parts[1:]
-        found += [Sentence(section, part) for part in parts]
+        entry = block if section == "Args" else ""
+        found += [Sentence(section, part, entry) for part in parts]
     return found
 
 
@@ -108,6 +116,13 @@ def cited(citation: Citation, docstring: str, page: dict[str, str]) -> str | Non
         return next((one.text for one in known if one.section == "Returns"), None)
     fitting = {one.text for one in known if one.text.startswith(citation)}
     return fitting.pop() if len(fitting) == 1 else None
+
+
+def quoted(citation: Citation, docstring: str, page: dict[str, str]) -> str | None:
+    """Return what to show of a citation: of an argument all that is said of it."""
+    said = cited(citation, docstring, page)
+    entries = [one.entry for one in sentences(docstring) if one.text == said and one.entry]
+    return entries[0] if len(entries) == 1 else said
 
 
 def promising(docstring: str) -> list[str]:
