@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 from collections.abc import Iterator
@@ -16,6 +17,10 @@ from grader.coach import Task, tasks_in
 from grader.suite.check import Check, checks_in, load_suite
 
 TOTAL = 100
+
+
+class ChapterError(ValueError):
+    """The files of a chapter do not go together."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,22 @@ def _read(stem: str) -> tuple[list[Task], list[Check], dict[str, Any]]:
     tasks = tasks_in(importlib.import_module(f"grader.coach.{stem}"))
     made = {task.name: getattr(suite, task.name, None) for task in tasks}
     references = {name: one for name, one in made.items() if hasattr(one, "kit_reference")}
-    return tasks, checks_in(suite, stem), references
+    checks = checks_in(suite, stem)
+    for problem in _problems([task.name for task in tasks], checks):
+        raise ChapterError(f"tests/test_{stem}.py: {problem}")
+    return tasks, checks, references
+
+
+def _problems(names: list[str], checks: list[Check]) -> Iterator[str]:
+    """Say what an author has forgotten or misspelt."""
+    for check in checks:
+        if check.exercise not in names:
+            near = difflib.get_close_matches(check.exercise, names, 1)
+            hint = f"; is {near[0]} meant?" if near else ""
+            yield f"{check.name} checks {check.exercise}, which the coach does not know{hint}"
+    for name in names:
+        if not any(check.core for check in checks if check.exercise == name):
+            yield f"{name} has no core check, so it would be solved by anything"
 
 
 def suite_path(stem: str) -> Path:

@@ -239,6 +239,12 @@ def scaled_by_size_one(query, key):
     return _raw(query, key) / key.shape[1] ** 0.5
 
 
+@_scaled_slip(SHAPES)
+def scaled_by_size_one_of_query(query, key):
+    """You read d_k as query.shape[1]: with a batch that is another size. Use query.shape[-1]."""
+    return _raw(query, key) / query.shape[1] ** 0.5
+
+
 @_scaled_slip(FOUR)
 def scaled_by_two(query, key):
     """You always divide by 2: that is document 002's sqrt(4), read d_k from the tensors."""

@@ -213,6 +213,15 @@ def only_the_last_token(lengths, n):
     return torch.arange(n, device=lengths.device) == lengths[:, None] - 1
 
 
+@padding_mask.slip(PADDING)
+def lengths_as_numbers_of_rows(lengths, n):
+    """Each length was taken as the number of its row, too: loop over both, with enumerate."""
+    mask = torch.zeros(len(lengths), n, dtype=torch.bool, device=lengths.device)
+    for length in lengths.tolist():
+        mask[length, :length] = True
+    return mask
+
+
 @padding_mask.slip("the chapter's text, Shapes: the mask is [batch, n]")
 def as_wide_as_the_longest(lengths, n):
     """Your mask is as wide as the longest length: n says how many positions there are."""
@@ -339,7 +348,7 @@ def nothing_to_see_sees_all(lengths, n):
 
 
 @decoder_mask.slip(BOOLEAN)
-def closed_doors_marked(lengths, n):
+def masked_ones_marked(lengths, n):
     """True and False are swapped: True means "may attend"."""
     return ~(_causal(n, lengths.device) & _real(lengths, n)[:, None])
 
@@ -379,6 +388,14 @@ def last_real_token_closed(lengths, n):
 def pages_turned(lengths, n):
     """Each page is turned on its side: rows are queries, columns are keys."""
     return (_causal(n, lengths.device) & _real(lengths, n)[:, None]).mT
+
+
+@decoder_mask.slip("the chapter's text, Shapes: causal and padding, one page per sequence")
+def one_page_for_all(lengths, n):
+    """All sequences are cut at the shortest length: after `expand` they share one memory, and what
+    is written for one is written for all. Join two masks with &, or use `repeat`."""
+    longest = _real(lengths.amin().expand(len(lengths)), n)
+    return _causal(n, lengths.device) & longest[:, None]
 
 
 @decoder_mask.slip(BOOLEAN)
@@ -422,7 +439,7 @@ def _closed(scores, mask, fill):
 
 
 @apply_mask.slip(MASKING)
-def open_doors_closed(scores, mask):
+def filled_where_allowed(scores, mask):
     """You filled where the mask is True, which means "may attend": fill where it is False."""
     return _closed(scores, ~mask, -torch.inf)
 

@@ -75,6 +75,18 @@ def over_everything(scores, dim=-1):
     return powers / powers.sum()
 
 
+@softmax.slip("the chapter's text, Shapes")
+def sum_over_the_last_dimension(scores, dim=-1):
+    """The largest is that of `dim`, but the sum runs over the last dimension: give `dim` to both."""
+    return _share(_exp(scores, dim), -1)
+
+
+@softmax.slip("the chapter's text, Shapes")
+def largest_over_the_last_dimension(scores, dim=-1):
+    """The sum runs over `dim`, but the largest is that of the last dimension: give `dim` to both."""
+    return _share(_exp(scores, -1), dim)
+
+
 @softmax.slip(WEIGHTS_IN_001)
 def divided_by_the_sum_of_everything(scores, dim=-1):
     """All your weights together sum to 1: `.sum()` went over the whole tensor, not over `dim`."""
@@ -346,6 +358,14 @@ def _softmax(scores, dim=-1):
 @attention_weights.slip(SCALE)
 def not_scaled(query, key, mask=None):
     """The scale is missing: divide the scores by the square root of d_k."""
+    return _softmax(_closed(_scores(query, key), mask))
+
+
+@attention_weights.slip(SCALE)
+def masked_but_not_scaled(query, key, mask=None):
+    """With a mask the scale is missing, without one it is there: both ways need it."""
+    if mask is None:
+        return _softmax(_scaled(query, key))
     return _softmax(_closed(_scores(query, key), mask))
 
 

@@ -226,6 +226,14 @@ def mix_summed_over_the_queries(weights, value):
     return (weights[..., None] * value[..., None, :, :]).sum(-3)
 
 
+@mix_values.slip('the docstring: "The batch dimensions of the two inputs are equal"')
+@_refusing
+def values_without_queries(weights, value):
+    """Right for one sequence; in a batch the values line up with the queries: give them a dimension
+    of size 1 for the queries, value[..., None, :, :], or use @."""
+    return (weights[..., None] * value).sum(-2)
+
+
 @mix_values.slip(FORMULA)
 @_refusing
 def divided_by_the_keys(weights, value):
@@ -342,6 +350,12 @@ def _causal(x, ahead=0):
 def not_scaled(query, key, value, mask=None):
     """The scale is missing: divide the scores by the square root of d_k."""
     return _attend(query, key, value, mask, width=1)
+
+
+@attention.slip(SCALE)
+def masked_but_not_scaled(query, key, value, mask=None):
+    """With a mask the scale is missing, without one it is there: both ways need it."""
+    return _attend(query, key, value, mask, width=None if mask is None else 1)
 
 
 @attention.slip(SCALE)

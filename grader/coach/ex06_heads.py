@@ -458,6 +458,19 @@ def heads_overlap(query, key, value, n_heads, mask=None):
     return _multi(query, key, value, n_heads, mask, split=_overlapping)
 
 
+def _ends_too_early(x, n_heads):
+    width = x.shape[-1] // n_heads
+    return [x[..., head * width : head + width] for head in range(n_heads)]
+
+
+@multi_head.slip(BLOCKS)
+def heads_end_too_early(query, key, value, n_heads, mask=None):
+    """Your heads end too early: `i + 1 * d_head` is i + d_head, write (i + 1) * d_head."""
+    _multi(query, key, value, n_heads, mask)
+    parts = zip(*(_ends_too_early(x, n_heads) for x in (query, key, value)), strict=True)
+    return torch.cat([_attend(*part, mask) for part in parts], -1)
+
+
 @multi_head.slip(BLOCKS)
 def n_heads_taken_for_width(query, key, value, n_heads, mask=None):
     """Your heads are n_heads wide: n_heads is how many there are, and d_model / n_heads their

@@ -98,6 +98,15 @@ def twice_the_exponent(n, d_model, device=None):
 
 
 @positional_encoding.slip(WAVES)
+def feature_taken_for_pair(n, d_model, device=None):
+    """`i` counts features here, and in 2i / d_model it counts pairs: of feature j the pair is
+    j // 2, so both features of a pair have the exponent 2 * (j // 2) / d_model."""
+    angles = _angles(n, d_model, device, lambda even: 2 * even / d_model)
+    odd = _angles(n, d_model, device, lambda even: 2 * (even + 1) / d_model)
+    return _in_turn(angles.sin(), odd.cos(), d_model)
+
+
+@positional_encoding.slip(WAVES)
 def exponent_not_divided(n, d_model, device=None):
     """The exponent is 2i alone: it has to be divided by d_model, so that it stays below 1."""
     return _waves(_angles(n, d_model, device, lambda even: even * 1.0), d_model)
@@ -848,6 +857,15 @@ class positions_multiplied(_Model):
     def embed(self, ids):
         x = self.embedding(ids)
         return x * self.waves(x).to(x.dtype) if self.positions else x
+
+
+@NextWordModel.slip(ORDER)
+class as_many_positions_as_sequences(_Model):
+    """You made as many positions as there are sequences, ids.shape[0]: it takes one for each word,
+    ids.shape[1]."""
+
+    def waves(self, x):
+        return _encoding(x.shape[0], x.shape[2], x.device)
 
 
 @NextWordModel.slip(ORDER)

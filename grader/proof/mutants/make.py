@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ class Mutant:
         before: the lines that were changed.
         after: what they became.
         source: the changed file.
+        nth: which it is of those that change such a line of the function in this way.
     """
 
     folder: Path
@@ -40,12 +42,13 @@ class Mutant:
     before: str
     after: str
     source: str
+    nth: int = 1
 
     @property
     def key(self) -> str:
         """Name the mutant, whatever else is in the file: for the list of equivalents."""
-        change = f"{self.before} => {self.after}"
-        return f"{self.folder.name}/{self.stem}.{self.function}: {change}"
+        change = f"{self.before} => {self.after}" + (f" ({self.nth})" if self.nth > 1 else "")
+        return f"{self.stem}.{self.function}: {change}"
 
 
 def mutants_of(folder: Path, stem: str) -> Iterator[Mutant]:
@@ -53,14 +56,16 @@ def mutants_of(folder: Path, stem: str) -> Iterator[Mutant]:
     source = operators.plain((folder / f"{stem}.py").read_text(encoding="utf-8"))
     lines = source.split("\n")
     owners = _owners(ast.parse(source))
-    seen = {_digest(source)}
+    seen, alike = {_digest(source)}, Counter[tuple[str, str, str]]()
     for changed in (*operators.changes(source), *_by_cosmic_ray(source)):
         if _digest(changed) in seen:
             continue
         seen.add(_digest(changed))
         line, before, after = _difference(lines, ast.unparse(ast.parse(changed)).split("\n"))
         if owners.get(line):
-            yield Mutant(folder, stem, owners[line], before, after, changed)
+            change = owners[line], before, after
+            alike[change] += 1
+            yield Mutant(folder, stem, *change, changed, alike[change])
 
 
 def _difference(before: list[str], after: list[str]) -> tuple[int, str, str]:

@@ -1,0 +1,107 @@
+"""`grader check --mutants`: every mutant is told by a check, or listed with a reason."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from grader.chapters import catalogue, places
+from grader.proof.figure import Figure
+from grader.proof.mutants.make import Mutant, mutants_of
+from grader.proof.mutants.run import Verdict, run_all
+from grader.proof.mutants.survivors import HERE, Survivors
+
+SCORE = HERE / "SCORE.md"
+HEAD = """# Mutants
+
+Right answers with one small change each, made and run by `python -m grader check --mutants`. A
+mutant that no check tells stands in the list of its folder, with the reason why it is no mistake.
+
+| made of | mutants | told by a check | listed with a reason |
+|---|---|---|---|
+"""
+
+
+def prove_mutants(name: str, jobs: int, minutes: float | None, seed: int, write: bool) -> int:
+    """Print what became of the mutants; the exit status is 0 only if nothing is open.
+
+    Args:
+        name: a folder of right answers, a chapter or a function; empty: everything.
+        jobs: so many at a time.
+        minutes: stop after so many, having taken the mutants in an order of chance.
+        seed: of that order.
+        write: whether the lists are written anew.
+    """
+    began, figure = time.monotonic(), Figure("mutants told by a check or listed")
+    folders = [f for f in _folders() if name in ("", f.name)] or _folders()
+    whole = minutes is None and name in ("", *(f.name for f in folders))
+    waiting = [m for folder in folders for m in _mutants(folder, "" if whole else name)]
+    if minutes is not None:
+        random.Random(seed).shuffle(waiting)
+    verdicts = list(_in_time(waiting, jobs, None if minutes is None else began + 60 * minutes))
+    rows = []
+    for folder in folders:
+        of_folder = [v for v in verdicts if v.mutant.folder == folder]
+        if of_folder:
+            rows.append(_judge(folder, of_folder, figure, whole, write))
+    if write and whole:
+        _write_score(rows)
+    print("\n".join([*rows, *figure.lines()]))
+    took = time.monotonic() - began
+    print(f"{len(verdicts)} of {len(waiting)} mutants run in {took:.0f} s, order of seed {seed}")
+    return 0 if figure.proved else 1
+
+
+def _folders() -> list[Path]:
+    return [places.SOLUTIONS, *sorted(places.VARIANTS.glob("[a-z]*"))]
+
+
+def _mutants(folder: Path, name: str) -> Iterator[Mutant]:
+    known = catalogue()
+    wanted = {e.full for e in known.select(name)} if name and name != folder.name else None
+    for stem in known.names():
+        if wanted is not None and not any(full.startswith(f"{stem}.") for full in wanted):
+            continue
+        for mutant in mutants_of(folder, stem):
+            if wanted is None or f"{stem}.{mutant.function}" in wanted:
+                yield mutant
+
+
+def _in_time(mutants: list[Mutant], jobs: int, end: float | None) -> Iterator[Verdict]:
+    for verdict in run_all(mutants, jobs):
+        yield verdict
+        if end is not None and time.monotonic() > end:
+            return
+
+
+def _judge(folder: Path, verdicts: list[Verdict], figure: Figure, whole: bool, write: bool) -> str:
+    """Count the verdicts of a folder against its list, and return its row of the score."""
+    survivors = Survivors(folder.name)
+    alive = {v.mutant.key: v.search for v in verdicts if not v.told_by}
+    if write and whole:
+        survivors.write(alive)
+    for verdict in verdicts:
+        key = verdict.mutant.key
+        listed = key in survivors.reasons
+        figure.count(
+            listed != bool(verdict.told_by),
+            f"{folder.name}: {key}\n        "
+            + (f"listed, but told by {verdict.told_by}" if listed else verdict.search),
+        )
+    if whole:
+        made = {v.mutant.key for v in verdicts}
+        for key in survivors.reasons.keys() - made:
+            figure.count(False, f"{folder.name}: {key}\n        listed, but no longer made")
+    listed_alive = len(alive.keys() & survivors.reasons.keys())
+    return f"| {folder.name} | {len(verdicts)} | {len(verdicts) - len(alive)} | {listed_alive} |"
+
+
+def _write_score(rows: list[str]) -> None:
+    known = {row.split("|")[1].strip(): row for row in rows}
+    if SCORE.is_file():
+        for row in SCORE.read_text(encoding="utf-8").removeprefix(HEAD).splitlines():
+            known.setdefault(row.split("|")[1].strip(), row)
+    listed = [known[folder.name] for folder in _folders() if folder.name in known]
+    SCORE.write_text(HEAD + "\n".join(listed) + "\n", encoding="utf-8")
