@@ -77,13 +77,13 @@ def over_everything(scores, dim=-1):
 
 @softmax.slip("the chapter's text, Shapes")
 def sum_over_the_last_dimension(scores, dim=-1):
-    """The largest is that of `dim`, but the sum runs over the last dimension: give `dim` to both."""
+    """The largest is that of `dim`, the sum runs over the last dimension: give `dim` to both."""
     return _share(_exp(scores, dim), -1)
 
 
 @softmax.slip("the chapter's text, Shapes")
 def largest_over_the_last_dimension(scores, dim=-1):
-    """The sum runs over `dim`, but the largest is that of the last dimension: give `dim` to both."""
+    """The sum runs over `dim`, the largest over the last dimension: give `dim` to both."""
     return _share(_exp(scores, -1), dim)
 
 
