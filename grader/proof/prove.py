@@ -20,6 +20,7 @@ from grader.proof.figure import Figure
 from grader.proof.judged import TITLE, folder_when_judged, same_when_judged
 from grader.proof.promises import promises_kept
 from grader.proof.spoils import spoils_for
+from grader.proof.strangers import strangers_rejected
 from grader.proof.stubs import stubs_put_back
 
 
@@ -61,6 +62,7 @@ def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
     yield solutions_pass(every, setting)
     accepted, judged = variants_accepted(known, setting)
     yield accepted
+    yield strangers_rejected(known, setting)
     dry = Setting("cpu", setting.seed)
     yield mistakes_caught(known, dry)
     yield right_programs_let_through(known, dry)

@@ -57,10 +57,14 @@ def every(kind: str) -> Iterator[Program]:
 def programs(kind: str) -> Iterator[Program]:
     """Read the programs of one of KINDS."""
     for path in sorted(DATA.glob(f"{kind}*.txt")):
-        text = path.read_text()
-        found = list(CELL.finditer(text))
-        for at, match in enumerate(found):
-            end = found[at + 1].start() if at + 1 < len(found) else len(text)
-            stem = match["stem"] or path.stem.removeprefix(f"{kind}_")
-            source = text[match.end() : end].strip()
-            yield Program(f"{stem}.{match['name']}", match["what"], source)
+        yield from cells(path, path.stem.removeprefix(f"{kind}_"))
+
+
+def cells(path: Path, stem: str = "") -> Iterator[Program]:
+    """Read the programs of a file; `stem` is the chapter of those that name none."""
+    text = path.read_text(encoding="utf-8")
+    found = list(CELL.finditer(text))
+    for at, match in enumerate(found):
+        end = found[at + 1].start() if at + 1 < len(found) else len(text)
+        source = text[match.end() : end].strip()
+        yield Program(f"{match['stem'] or stem}.{match['name']}", match["what"], source)

@@ -1,0 +1,96 @@
+"""What being wrong costs, over a mixed class: ratios from one run, never absolute times.
+
+`python -m grader.proof.class_benchmark [COUNT [SEED]]` makes three classes of COUNT answers, all
+unlike: right in every function, wrong in every function, and mixed, with right, wrong and untouched
+functions. What is wrong was written by strangers. It times plain `pytest`, the whole command, and
+`grade`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+
+from grader.chapters import catalogue, places
+from grader.proof.strangers import wrong_answers
+
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+# how likely a function is right, wrong or untouched
+CLASSES = {"right": (1, 0, 0), "wrong everywhere": (0, 1, 0), "mixed": (5, 3, 2)}
+# loops take ten times as long as anything else
+BASES = [path for path in sorted(places.VARIANTS.glob("[a-z]*"))
+         if path.name not in ("loops", "own_errors")]  # fmt: skip
+
+
+def main(count: int = 8, seed: int = 0) -> None:
+    """Print the ratios."""
+    by_exercise = defaultdict(list)
+    for program in wrong_answers():
+        by_exercise[program.full].append(program.source)
+    with tempfile.TemporaryDirectory() as space:
+        folders = {title: Path(space) / title.replace(" ", "_") for title in CLASSES}
+        for title, folder in folders.items():
+            dice = random.Random(seed)
+            for at in range(count):
+                _student(folder / f"student_{at}", CLASSES[title], by_exercise, dice)
+        alone = _in_turn(folders, count)
+        together = {title: _grade(folder) / count for title, folder in folders.items()}
+    _tell("pytest, the whole command", alone)
+    _tell("grade, for each submission", together)
+
+
+def _student(
+    folder: Path, odds: tuple[int, int, int], wrong: dict[str, list[str]], dice: random.Random
+) -> None:
+    """Write an answer: a stranger's right one, with some functions exchanged."""
+    folder.mkdir(parents=True)
+    base = dice.choice(BASES)
+    for stem, names in catalogue().names().items():
+        text = [(base / f"{stem}.py").read_text(encoding="utf-8")]
+        for name in names:
+            kind = dice.choices(("right", "wrong", "untouched"), odds)[0]
+            if kind == "wrong":
+                text.append(dice.choice(wrong[f"{stem}.{name}"]))
+            elif kind == "untouched":
+                text.append(f'def {name}(*_, **__):\n    raise NotImplementedError("{name}")')
+        (folder / f"{stem}.py").write_text("\n\n\n".join(text) + "\n", encoding="utf-8")
+
+
+def _in_turn(folders: dict[str, Path], count: int) -> dict[str, float]:
+    """Time plain pytest on each answer, in turn, so that a machine that drifts drifts for all."""
+    taken = defaultdict(list)
+    for at in range(count):
+        for title, folder in folders.items():
+            answers = f"--answers={folder / f'student_{at}'}"
+            taken[title].append(_seconds("-m", "pytest", "-q", "-p", "no:cacheprovider", answers))
+    return {title: statistics.mean(times) for title, times in taken.items()}
+
+
+def _grade(folder: Path) -> float:
+    return _seconds("-m", "grader", "grade", str(folder), "--seed", "1", "--device", "cpu")
+
+
+def _seconds(*arguments: str) -> float:
+    began = time.perf_counter()
+    subprocess.run(
+        [sys.executable, *arguments], env=ENVIRONMENT, cwd=places.ROOT, check=False,
+        capture_output=True, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return time.perf_counter() - began
+
+
+def _tell(what: str, times: dict[str, float]) -> None:
+    for title, seconds in times.items():
+        ratio = seconds / times["right"]
+        print(f"{what:<28} {title:<18} {seconds:6.2f} s = {ratio:.2f} x a right one")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

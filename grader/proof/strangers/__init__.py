@@ -1,0 +1,39 @@
+"""Wrong answers that strangers wrote from the stubs alone, as beginners do.
+
+Three lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+They are told by the checks, and make up the classes that the benchmark grades.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from pathlib import Path
+
+from grader.chapters import Catalogue, World
+from grader.judging.run import Setting, run
+from grader.proof.devices.programs import Program, cells
+from grader.proof.figure import Figure
+
+HERE = Path(__file__).parent
+
+
+def wrong_answers() -> list[Program]:
+    """Read all of them."""
+    return [program for path in sorted(HERE.glob("wrong_*.txt")) for program in cells(path)]
+
+
+def strangers_rejected(known: Catalogue, setting: Setting) -> Figure:
+    """Every wrong answer of a stranger fails a check."""
+    figure = Figure("strangers' wrong answers rejected")
+    for program in wrong_answers():
+        figure.count(_fails(known, program, setting), f"{program} passes")
+    return figure
+
+
+def _fails(known: Catalogue, program: Program, setting: Setting) -> bool:
+    with tempfile.TemporaryDirectory() as space, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        world = World(program.folder(Path(space) / "answers"), known.names())
+        checks = known.exercise(program.full).checks
+        return any(not run(check, world, setting)[0].passed for check in checks)
