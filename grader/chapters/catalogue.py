@@ -116,12 +116,12 @@ def _read(stem: str) -> tuple[list[Task], list[Check], dict[str, Any]]:
     made = {task.name: getattr(suite, task.name, None) for task in tasks}
     references = {name: one for name, one in made.items() if hasattr(one, "kit_reference")}
     checks = checks_in(suite, stem)
-    for problem in _problems([task.name for task in tasks], checks):
+    for problem in _problems([task.name for task in tasks], checks, references):
         raise ChapterError(f"tests/test_{stem}.py: {problem}")
     return tasks, checks, references
 
 
-def _problems(names: list[str], checks: list[Check]) -> Iterator[str]:
+def _problems(names: list[str], checks: list[Check], references: dict[str, Any]) -> Iterator[str]:
     """Say what an author has forgotten or misspelt."""
     for check in checks:
         if check.exercise not in names:
@@ -131,6 +131,9 @@ def _problems(names: list[str], checks: list[Check]) -> Iterator[str]:
     for name in names:
         if not any(check.core for check in checks if check.exercise == name):
             yield f"{name} has no core check, so it would be solved by anything"
+        # a students' pack has neither solutions nor references
+        if name not in references and places.SOLUTIONS.is_dir():
+            yield f"{name} has no @reference, which stands in for it where a later function fails"
 
 
 def suite_path(stem: str) -> Path:

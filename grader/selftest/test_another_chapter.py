@@ -30,14 +30,18 @@ def twice(x):
 '''
 SUITE = '''"""Chapter 8."""
 
-from grader.suite import check, same
+from grader.suite import check, reference, same
+
+
+@reference
+def twice(x):
+    return x + x
 
 
 @check("twice", core=True)
 def test_twice(answer, draw):
-    """Catches a factor that is not 2."""
     x = draw(5)
-    same(answer.twice(x), 2 * x.double(), like=x)
+    same(answer.twice(x), twice(x.double()), like=x)
 '''
 COACH = '''"""The coach of chapter 8."""
 
@@ -84,3 +88,25 @@ def test_four_files_are_a_chapter(kit):
     told = subprocess.run(command, cwd=kit, capture_output=True, text=True)
     assert told.returncode == 1
     assert "You tripled it." in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            '@check("twice"',
+            '@check("twise"',
+            "checks twise, which the coach does not know; is twice",
+        ),
+        ("core=True", "core=False", "twice has no core check"),
+        ("@reference\n", "", "twice has no @reference"),
+    ],
+)
+def test_what_an_author_forgets_is_said_when_the_chapter_is_loaded(kit, old, new, says):
+    path = kit / "tests" / f"test_{STEM}.py"
+    assert old in SUITE
+    path.write_text(SUITE.replace(old, new))
+    done = subprocess.run([sys.executable, "-m", "grader"], cwd=kit, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert f"tests/test_{STEM}.py: " in done.stderr
+    assert says in done.stderr
