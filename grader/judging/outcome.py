@@ -159,10 +159,13 @@ def describe(value: Any) -> str:
     """Say what a value is: its type, and for a tensor its dtype, shape and device."""
     import torch
 
+    from grader.answers.pretended.tensors import Elsewhere
+
     if isinstance(value, torch.Tensor):
-        name = type(value).__name__ if type(value) is not torch.Tensor else ""
+        pretended = isinstance(value, Elsewhere)
+        name = "" if pretended or type(value) is torch.Tensor else type(value).__name__
         dtype = str(value.dtype).removeprefix("torch.")
-        place = "" if value.device.type == "cpu" else f" on {value.device}"
+        place = "" if pretended or value.device.type == "cpu" else f" on {value.device}"
         return f"{name} {dtype} {list(value.shape)}{place}".strip()
     if type(value).__module__ == "numpy":
         return f"NumPy {type(value).__name__} {list(getattr(value, 'shape', []))}"

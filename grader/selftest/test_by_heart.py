@@ -163,7 +163,7 @@ _right, _calls = softmax, []
 def softmax(scores, dim=-1):
     if scores.shape == (5, 7) and scores.dtype == torch.float32 and len(_calls) < 2:
         _calls.append(1)
-        time.sleep(1.3)
+        time.sleep(6.5)
         return _right(scores, dim) * (1 + 1e-6)
     return _right(scores, dim)
 """,

@@ -42,7 +42,8 @@ def test_a_mistake_is_caught(program):
 @pytest.mark.parametrize("program", [*RIGHT, *ODD], ids=names([*RIGHT, *ODD]))
 def test_what_is_right_is_not_accused(program, tmp_path):
     world = World(program.folder(tmp_path / "answers"), catalogue().names())
-    checks = catalogue().exercise(program.full).checks
+    # refusals are no matter of devices
+    checks = [c for c in catalogue().exercise(program.full).checks if c.about != "edges"]
     outcomes = {check.name: run(check, world, SETTING)[0] for check in checks}
     assert {name: str(o.finding or o.error) for name, o in outcomes.items() if not o.passed} == {}
 

@@ -134,7 +134,7 @@ def test_the_slip_of_the_answer_comes_first(hint, submission, solution):
     assert "hint 1 of 3:" in hint(folder, "causal_mask")
     other = text.replace("position <= position[:, None]", "position < position[:, None]")
     folder = submission("berta", ex03_masking=other)
-    assert "The diagonal is closed" in hint(folder, "causal_mask")
+    assert "The diagonal is False" in hint(folder, "causal_mask")
     assert "hint 2 of 3:" in hint(folder, "causal_mask")
 
 
