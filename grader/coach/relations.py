@@ -134,6 +134,10 @@ def _of_rows(
     yield "Each row is the sum of the right rows down to it.", lambda: near(got, want.cumsum(-2))
     yield "Whole rows are 0, and should not be; the others are right.", lambda: _emptied(got, want)
     yield (
+        "Only the first sequence of the batch is right.",
+        lambda: got.dim() > 2 and near(got[0], want[0]) and not near(got[1:], want[1:]),
+    )
+    yield (
         "Each row is the right one times a factor of its own.",
         lambda: near(got, want * _factors(got, want, -1)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
@@ -33,7 +34,7 @@ def prove(seed: int = 0, device: str = "cpu", name: str = "", jobs: int = 2) -> 
         name: a chapter or a function: only what is proved of it by itself.
         jobs: so many exercises at a time.
     """
-    torch.set_num_threads(1)
+    _begin()
     known = catalogue()
     setting = Setting("cuda:0" if device == "cuda" else device, seed)
     proved, began = True, time.monotonic()
@@ -44,6 +45,11 @@ def prove(seed: int = 0, device: str = "cpu", name: str = "", jobs: int = 2) -> 
     took = time.monotonic() - began
     print(f"{'proved' if proved else 'NOT proved'} in {took:.0f} s (seed {seed}, {device})")
     return 0 if proved else 1
+
+
+def _begin() -> None:
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")  # some answers are odd on purpose
 
 
 def _of_some(exercises: list[Exercise], setting: Setting, jobs: int) -> Iterator[Figure]:
@@ -157,7 +163,7 @@ def spoils_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figu
 
 def of_exercise(full: str, setting: Setting) -> list[Figure]:
     """Prove one exercise: runs in a process of its own beside others."""
-    torch.set_num_threads(1)
+    _begin()
     exercise = catalogue().exercise(full)
     return [
         *slips_rejected_and_named(exercise, setting),

@@ -1,0 +1,73 @@
+"""What a message says where no slip is recognised: it is tried out, or seen beside the values."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader.chapters import World, catalogue, places
+from grader.judging.judge import Judge
+
+
+def first_message(folder: Path, full: str, source: str) -> tuple[str, str | None]:
+    """Judge the solutions with one function exchanged; return the first message and its slip."""
+    shutil.copytree(places.SOLUTIONS, folder, ignore=shutil.ignore_patterns("__*"))
+    stem = full.split(".")[0]
+    path = folder / f"{stem}.py"
+    path.write_text(f"{path.read_text(encoding='utf-8')}\n\n{source}\n", encoding="utf-8")
+    known = catalogue()
+    judge = Judge(known, World(folder, known.names()))
+    outcomes = map(judge.judge, known.exercise(full).checks)
+    wrong = next(outcome for outcome in outcomes if not outcome.passed)
+    return wrong.message, wrong.slip
+
+
+WRONG = {
+    "random": (
+        "ex01_scores.project_linear",
+        "def project_linear(x, weight, bias=None):\n"
+        "    layer = torch.nn.Linear(weight.shape[1], weight.shape[0]).to(x)\n"
+        "    return layer(x)",
+        "Two equal calls gave different values",
+    ),
+    "never asked": (
+        "ex07_model.predict",
+        "def predict(model, words, vocabulary):\n"
+        "    return next(word for word in vocabulary if word not in words)",
+        "and the model was\nnever asked",
+    ),
+    "squeezed": (
+        "ex06_heads.merge_heads",
+        "_merge = merge_heads\ndef merge_heads(x):\n    return _merge(x).squeeze()",
+        "dimensions of size 1 are gone",
+    ),
+    "an input changed on the way": (
+        "ex01_scores.project_linear",
+        "def project_linear(x, weight, bias=None):\n"
+        "    with torch.no_grad():\n        weight.t_()\n"
+        "    y = x @ weight\n    return y if bias is None else y + bias",
+        "the call changed the input `weight`",
+    ),
+    "handed on": (
+        "ex05_mixing.self_attention",
+        "def self_attention(x, w_q, w_k, w_v, causal=False):\n"
+        "    return attention(x @ w_q, x @ w_k, x, torch.ones(3, 3, dtype=torch.bool))",
+        "refuses what it is handed",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_tried_out_is_said(tmp_path, what):
+    full, source, says = WRONG[what]
+    message, _ = first_message(tmp_path / "answers", full, source)
+    assert " ".join(says.split()) in " ".join(message.split()), message
+
+
+def test_where_an_error_began_and_ended_is_shown(tmp_path):
+    full, source, _ = WRONG["handed on"]
+    message, _ = first_message(tmp_path / "answers", full, source)
+    assert "in self_attention" in message
+    assert message.count(", line ") <= 3
