@@ -14,7 +14,7 @@ from grader.judging.judge import Judge
 def first_message(folder: Path, full: str, source: str) -> tuple[str, str | None]:
     """Judge the solutions with one function exchanged; return the first message and its slip."""
     shutil.copytree(places.SOLUTIONS, folder, ignore=shutil.ignore_patterns("__*"))
-    stem = full.split(".")[0]
+    stem = full.split(".", maxsplit=1)[0]
     path = folder / f"{stem}.py"
     path.write_text(f"{path.read_text(encoding='utf-8')}\n\n{source}\n", encoding="utf-8")
     known = catalogue()
