@@ -30,12 +30,15 @@ def prove_mutants(name: str, jobs: int, minutes: float | None, seed: int, write:
     Args:
         name: a folder of right answers, a chapter or a function; empty: everything.
         jobs: so many at a time.
-        minutes: stop after so many, having taken the mutants in an order of chance.
+        minutes: stop after so many, having taken the mutants in an order of chance, of the folders
+            that have a list.
         seed: of that order.
         write: whether the lists are written anew.
     """
     began, figure = time.monotonic(), Figure("mutants told by a check or listed")
     folders = [f for f in _folders() if name in ("", f.name)] or _folders()
+    if minutes is not None:
+        folders = [folder for folder in folders if Survivors(folder.name).reasons]
     whole = minutes is None and name in ("", *(f.name for f in folders))
     waiting = [m for folder in folders for m in _mutants(folder, "" if whole else name)]
     if minutes is not None:

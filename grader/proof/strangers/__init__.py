@@ -6,6 +6,8 @@ They are told by the checks, and make up the classes that the benchmark grades.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import tempfile
 import warnings
 from pathlib import Path
@@ -32,7 +34,8 @@ def strangers_rejected(known: Catalogue, setting: Setting) -> Figure:
 
 
 def _fails(known: Catalogue, program: Program, setting: Setting) -> bool:
-    with tempfile.TemporaryDirectory() as space, warnings.catch_warnings():
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as space, warnings.catch_warnings(), quiet:
         warnings.simplefilter("ignore")
         world = World(program.folder(Path(space) / "answers"), known.names())
         checks = known.exercise(program.full).checks
