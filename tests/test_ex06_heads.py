@@ -227,6 +227,10 @@ REFUSALS = [
          lambda a, d: a.multi_head(d(6), d(7, 6), d(7, 6), 3)),
         ("`key` and `value` are [6], with 1 dimension",
          lambda a, d: a.multi_head(d(5, 6), d(6), d(6), 3)),
+        ("`key` is [6], with 1 dimension",
+         lambda a, d: a.multi_head(d(5, 6), d(6), d(5, 6), 3)),
+        ("`value` is [6], with 1 dimension",
+         lambda a, d: a.multi_head(d(5, 6), d(7, 6), d(6), 3)),
     ),
     refusal(
         "multi_head", "ValueError: `query`, `key` and `value` differ in width.",
@@ -238,6 +242,8 @@ REFUSALS = [
         "multi_head", "ValueError: `key` and `value` differ in number.",
         ("there are 7 keys and 11 values", refused("multi_head", value=(2, 11, 6))),
         ("there are 7 keys and 1 value", refused("multi_head", value=(2, 1, 6))),
+        ("there are 7 keys and 5 values, and no batch",
+         lambda a, d: a.multi_head(d(5, 6), d(7, 6), d(5, 6), 3)),
     ),
     refusal(
         "multi_head", "ValueError: `query`, `key` and `value` differ in their batch.",

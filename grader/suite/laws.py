@@ -68,7 +68,9 @@ def checks_by_law(
         "batches": _law(values, _batches(cases), Rule("batch"), about="shapes"),
         "special": _each(values, special),
         "large": _law(values_of_large_scores, _large(cases), None, about="values"),
-        "gradients": _law(gradients, _subjects(floats), Rule("gradients"), about="gradients"),
+        "gradients": _law(
+            gradients, _subjects([*floats, *_all_ones(cases)]), Rule("gradients"), about="gradients"
+        ),
         "dtypes": _dtypes(floats),
         "of_nothing": _law(of_nothing, _subjects(empty), None, about="edges"),
         "device_ready": _devices(every, empty),
@@ -139,6 +141,15 @@ def _ones(cases: Sequence[Case]) -> list[Subject]:
             batch = (1,) if case.takes_batches else case.batch
             found.append(case.at(*batch, **dict.fromkeys(case.dimensions, 1)))
     return _subjects(found)
+
+
+def _all_ones(cases: Sequence[Case]) -> list[Case]:
+    """Let every size be 1: a slice of one entry has a gradient of its own."""
+    return [
+        case.at(*case.batch, **dict.fromkeys(case.dimensions, 1))
+        for case in cases
+        if case.dimensions and _floats(case)
+    ]
 
 
 def _documents(cases: Sequence[Case]) -> list[Subject]:

@@ -38,7 +38,7 @@ def multi_head(
             f"the widths differ: {query.shape[-1]}, {key.shape[-1]} and {value.shape[-1]}"
         )
     if key.shape[-2:-1] != value.shape[-2:-1]:
-        raise ValueError(f"there are {key.shape[-2]} keys and {value.shape[-2]} values")
+        raise ValueError(f"keys {tuple(key.shape)} and values {tuple(value.shape)} differ")
     scores = scaled_scores(split_heads(query, n_heads), split_heads(key, n_heads))
     if mask is not None:
         page = torch.zeros_like(query[..., :1] * key[..., :1].mT)
