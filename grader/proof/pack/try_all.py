@@ -124,6 +124,10 @@ def disarm() -> None:
         (threading.Thread, "start"),
     ):
         setattr(owner, name, refused)
+    with contextlib.suppress(Exception):  # a user has a few watchers only, and others need them
+        from watchdog.observers import inotify_c
+
+        inotify_c.inotify_init = refused
     sys.stdin = io.StringIO()
     warnings.simplefilter("ignore")
     sys.unraisablehook = lambda _: None
