@@ -14,9 +14,9 @@ from grader.answers.clock import processor_limit
 from grader.chapters import Answer, BrokenFile, World, catalogue, places
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
+from grader.judging.recorded import SEED, is_pack
 from grader.judging.run import Setting
 from grader.judging.waiting import waits_for
-from grader.recorded import SEED, is_pack
 from grader.reports.board import board
 from grader.results import CheckResult, ExerciseResult
 from grader.suite.check import Check, check_of

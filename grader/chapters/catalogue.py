@@ -128,11 +128,11 @@ def _problems(names: list[str], checks: list[Check], references: dict[str, Any])
             near = difflib.get_close_matches(check.exercise, names, 1)
             hint = f"; is {near[0]} meant?" if near else ""
             yield f"{check.name} checks {check.exercise}, which the coach does not know{hint}"
+    # a students' pack has neither solutions nor references, nor have the suites that go into it
+    of_the_kit = places.SUITES.parent == places.SOLUTIONS.parent and places.SOLUTIONS.is_dir()
     for name in names:
         if not any(check.core for check in checks if check.exercise == name):
             yield f"{name} has no core check, so it would be solved by anything"
-        # a students' pack has neither solutions nor references, nor have the suites that go into it
-        of_the_kit = places.SUITES.parent == places.SOLUTIONS.parent and places.SOLUTIONS.is_dir()
         if name not in references and of_the_kit:
             yield f"{name} has no @reference, which stands in for it where a later function fails"
 

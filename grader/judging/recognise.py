@@ -19,12 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader import recorded
 from grader.answers.door import Answers, Call
 from grader.chapters import Exercise
 from grader.coach import Slip
 from grader.coach.common import common_slip
 from grader.coach.errors import error_slip
+from grader.judging import recorded
 from grader.judging.evidence import Evidence, alike, equal_evidence, error_key
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run, torch_as_it_was

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -58,6 +59,7 @@ def main(count: int = 100, rounds: int = 5) -> None:
     import torch
 
     torch.set_num_threads(1)
+    warnings.simplefilter("ignore")  # of what is measured
     known, times, memory = catalogue(), Times(), []
     own = [*sorted(cores.mine()), 0][:SLOTS]
     with contextlib.ExitStack() as stack:

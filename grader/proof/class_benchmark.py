@@ -8,20 +8,17 @@ functions. What is wrong was written by strangers. It times plain `pytest`, the 
 
 from __future__ import annotations
 
-import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from pathlib import Path
 
 from grader.chapters import catalogue, places
+from grader.proof.benchmark import PYTEST, seconds
 from grader.proof.strangers import wrong_answers
 
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 # how likely a function is right, wrong or untouched
 CLASSES = {"right": (1, 0, 0), "wrong everywhere": (0, 1, 0), "mixed": (5, 3, 2)}
 # loops take ten times as long as anything else
@@ -69,27 +66,18 @@ def _in_turn(folders: dict[str, Path], count: int) -> dict[str, float]:
     for at in range(count):
         for title, folder in folders.items():
             answers = f"--answers={folder / f'student_{at}'}"
-            taken[title].append(_seconds("-m", "pytest", "-q", "-p", "no:cacheprovider", answers))
+            taken[title].append(seconds([*PYTEST, answers]))
     return {title: statistics.mean(times) for title, times in taken.items()}
 
 
 def _grade(folder: Path) -> float:
-    return _seconds("-m", "grader", "grade", str(folder), "--seed", "1", "--device", "cpu")
-
-
-def _seconds(*arguments: str) -> float:
-    began = time.perf_counter()
-    subprocess.run(
-        [sys.executable, *arguments], env=ENVIRONMENT, cwd=places.ROOT, check=False,
-        capture_output=True, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    return time.perf_counter() - began
+    return seconds(["-m", "grader", "grade", str(folder), "--seed", "1", "--device", "cpu"])
 
 
 def _tell(what: str, times: dict[str, float]) -> None:
-    for title, seconds in times.items():
-        ratio = seconds / times["right"]
-        print(f"{what:<28} {title:<18} {seconds:6.2f} s = {ratio:.2f} x a right one")
+    for title, taken in times.items():
+        ratio = taken / times["right"]
+        print(f"{what:<28} {title:<18} {taken:6.2f} s = {ratio:.2f} x a right one")
 
 
 if __name__ == "__main__":

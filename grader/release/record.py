@@ -11,21 +11,21 @@ from pathlib import Path
 
 import torch
 
-from grader import recorded
 from grader.chapters import Chapter, Exercise, World, catalogue, places
 from grader.coach import Slip
+from grader.judging import recorded
 from grader.judging.evidence import Evidence
+from grader.judging.recorded import chapter as files
 from grader.judging.run import Setting, run
 from grader.pictures.drawings import drawings_in
 from grader.pictures.model import Picture
-from grader.recorded import chapter as files
 from grader.release.trouble import ReleaseError
 from grader.showing.sketch import Sketch
 from grader.showing.workbench import Workbench
 from grader.suite.check import Check
 from grader.suite.expected import Tape, on_tape
 
-FOLDER = "grader/recorded"
+FOLDER = "grader/judging/recorded"
 JOBS = 2
 SETTING = Setting("cpu", recorded.SEED)
 

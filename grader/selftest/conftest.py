@@ -34,6 +34,14 @@ def submission(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.fixture(scope="session")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Release once, as a folder and as an archive; tests leave it as it is."""
+    folder = tmp_path_factory.mktemp("release") / "pack"
+    assert main(["release", str(folder), "--zip", "--notebooks"]) == 0
+    return folder
+
+
 @pytest.fixture
 def solution() -> Callable[[str], str]:
     """Read the text of a solution."""

@@ -11,7 +11,7 @@ import pytest
 from grader.chapters import World, catalogue, places
 from grader.judging.judge import Judge
 from grader.judging.run import Setting, run
-from grader.proof.devices.caught import FEWEST, failing
+from grader.proof.devices.caught import DEVICES, FEWEST
 from grader.proof.devices.programs import Program, programs
 
 MISTAKES, RIGHT = list(programs("mistakes")), list(programs("right"))
@@ -36,7 +36,7 @@ def test_there_are_enough_programs():
 
 @pytest.mark.parametrize("program", MISTAKES, ids=names(MISTAKES))
 def test_a_mistake_is_caught(program):
-    assert failing(catalogue(), program, SETTING)
+    assert any(program.fails(catalogue(), SETTING, DEVICES))
 
 
 @pytest.mark.parametrize("program", [*RIGHT, *ODD], ids=names([*RIGHT, *ODD]))
@@ -49,7 +49,7 @@ def test_what_is_right_is_not_accused(program, tmp_path):
 
 
 def test_most_mistakes_are_caught_that_nothing_was_tuned_to():
-    caught = [program for program in UNSEEN if failing(catalogue(), program, SETTING)]
+    caught = [program for program in UNSEEN if any(program.fails(catalogue(), SETTING, DEVICES))]
     assert len(caught) >= FEWEST * len(UNSEEN)
 
 

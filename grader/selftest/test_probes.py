@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from grader.chapters import World, catalogue, places
+from grader.chapters import World, catalogue
 from grader.judging.judge import Judge
+from grader.proof.devices.programs import Program
 
 
 def first_message(folder: Path, full: str, source: str) -> tuple[str, str | None]:
     """Judge the solutions with one function exchanged; return the first message and its slip."""
-    shutil.copytree(places.SOLUTIONS, folder, ignore=shutil.ignore_patterns("__*"))
-    stem = full.split(".", maxsplit=1)[0]
-    path = folder / f"{stem}.py"
-    path.write_text(f"{path.read_text(encoding='utf-8')}\n\n{source}\n", encoding="utf-8")
     known = catalogue()
-    judge = Judge(known, World(folder, known.names()))
+    answers = Program(full, "", source).folder(folder)
+    judge = Judge(known, World(answers, known.names()))
     outcomes = map(judge.judge, known.exercise(full).checks)
     wrong = next(outcome for outcome in outcomes if not outcome.passed)
     return wrong.message, wrong.slip

@@ -6,8 +6,6 @@ import ast
 import os
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -18,14 +16,10 @@ from grader.cli import main
 from grader.release.closure import needed
 from grader.release.texts import constraints, project_file, readme
 from grader.release.trouble import ReleaseError
+from grader.selftest.packs import run_in
 
-
-@pytest.fixture(scope="module")
-def released(tmp_path_factory) -> Path:
-    """Release once, as a folder and as an archive."""
-    folder = tmp_path_factory.mktemp("release") / "pack"
-    assert main(["release", str(folder), "--zip", "--notebooks"]) == 0
-    return folder
+# the pack is made once
+pytestmark = pytest.mark.xdist_group("release")
 
 
 @pytest.fixture
@@ -39,14 +33,6 @@ def kit(tmp_path, monkeypatch) -> Path:
 
 def names(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
-
-
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a pack, as if the pack and nothing else were installed."""
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True
-    )
 
 
 # ---- what is in it ----
@@ -151,7 +137,7 @@ def test_late_imports_and_files_that_are_named_come_along(tmp_path):
         "never": "",
         "inner/__init__": "",
         "inner/c": "from . import d\nfrom ..e import x\nimport kit.never",
-        "inner/d": "run('-m', __package__)",
+        "inner/d": "run_in('-m', __package__)",
         "inner/__main__": "",
         "e": "",
     }.items():
@@ -244,7 +230,7 @@ def test_another_content_has_another_time():
 def test_the_pack_works(released, tmp_path):
     folder = tmp_path / "pack"
     shutil.copytree(released, folder)
-    done = run(folder, "-m", "pytest", "-q")
+    done = run_in(folder, "-m", "pytest", "-q")
     total = sum(len(exercise.checks) for exercise in catalogue().exercises())
     assert f"{total} not started" in done.stdout.splitlines()[-1]
     assert "total         0 of 100 points: 0 solved, 0 wrong" in done.stdout
@@ -254,26 +240,28 @@ def test_the_pack_works(released, tmp_path):
     text = path.read_text(encoding="utf-8")
     assert stub in text
     path.write_text(text.replace(stub, "    return scores / d_k**0.5"), encoding="utf-8")
-    done = run(folder, "-m", "pytest", "-q", "-k", "scale_scores")
+    done = run_in(folder, "-m", "pytest", "-q", "-k", "scale_scores")
     assert done.returncode == 0, done.stdout
-    done = run(folder, "-m", "grader")
+    done = run_in(folder, "-m", "grader")
     assert done.returncode == 0, done.stderr
     assert "1 solved, 0 wrong" in done.stdout
 
-    done = run(folder, "-m", "grader", "hint", "dot_product")
+    done = run_in(folder, "-m", "grader", "hint", "dot_product")
     assert "hint 1 of 3" in done.stdout
-    done = run(folder, "-m", "grader", "notebook", "ex01_scores", "--to", "mine")
+    done = run_in(folder, "-m", "grader", "notebook", "ex01_scores", "--to", "mine")
     assert (folder / "mine" / "ex01_scores.ipynb").is_file(), done.stderr
-    done = run(folder, "-m", "grader", "--help")
+    done = run_in(folder, "-m", "grader", "--help")
     assert "hint" in done.stdout
     assert re.search(r"^ +(grade|check|release) ", done.stdout, re.MULTILINE) is None
-    done = run(folder, "-c", "import grader; print(grader.__file__)")
+    done = run_in(folder, "-c", "import grader; print(grader.__file__)")
     assert Path(done.stdout.strip()).is_relative_to(folder)
 
 
 def test_the_packs_pytest_accepts_what_is_right(released):
     for folder in (places.SOLUTIONS, *sorted(places.VARIANTS.glob("[a-z]*"))[:2]):
-        done = run(released, "-m", "pytest", "-q", f"--answers={folder}", "-p", "no:cacheprovider")
+        done = run_in(
+            released, "-m", "pytest", "-q", f"--answers={folder}", "-p", "no:cacheprovider"
+        )
         assert " passed" in done.stdout.splitlines()[-1], done.stdout
         assert "failed" not in done.stdout.splitlines()[-1]
 
@@ -285,7 +273,7 @@ def test_the_packs_messages_are_those_of_the_kit(released, tmp_path):
     change(answers / "ex04_softmax.py", "return powers / total", "return powers * total")
     names = "scale_scores"
     command = ("-m", "pytest", "-q", f"--answers={answers}", "-p", "no:cacheprovider", "-k", names)
-    in_pack, in_kit = run(released, *command), run(places.ROOT, *command)
+    in_pack, in_kit = run_in(released, *command), run_in(places.ROOT, *command)
     assert "divided by d_k" in in_pack.stdout
     # how long it took stands in the last line
     told = in_kit.stdout.splitlines()[:-1]
@@ -305,10 +293,10 @@ def test_the_pack_blames_the_deepest(released, tmp_path):
     shutil.copytree(places.SOLUTIONS, answers)
     change(answers / "ex04_softmax.py", "return powers / total", "return powers * total")
     command = ("-m", "pytest", "-q", f"--answers={answers}", "-k", "ex05", "-p", "no:cacheprovider")
-    done = run(released, *command)
+    done = run_in(released, *command)
     assert "mend that first" in done.stdout
 
 
 def test_a_pack_knows_one_seed(released):
-    done = run(released, "-m", "pytest", "--seed", "1")
+    done = run_in(released, "-m", "pytest", "--seed", "1", "-p", "no:cacheprovider")
     assert "this pack holds what is right for seed 0 only" in done.stderr

@@ -2,43 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from grader.chapters import catalogue, places
-from grader.cli import main
 from grader.proof.pack.right_calls import save
+from grader.selftest.packs import run_in
 
 # the pack is made once
 pytestmark = pytest.mark.xdist_group("release")
 TRY_ALL = places.ROOT / "grader" / "proof" / "pack" / "try_all.py"
 
 
-@pytest.fixture(scope="module")
-def released(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("release") / "pack"
-    assert main(["release", str(folder)]) == 0
-    return folder
-
-
-def in_pack(folder: Path, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-P", *arguments] if sys.version_info >= (3, 11) else
-        [sys.executable, *arguments],
-        cwd=folder, env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    return done.stdout + done.stderr
-
-
 @pytest.mark.timeout(600)
 def test_nothing_that_can_be_called_is_an_answer(released, tmp_path):
     save(tmp_path / "calls.pt")
-    *found, last = in_pack(released, str(TRY_ALL), str(tmp_path / "calls.pt")).splitlines()
+    *found, last = run_in(released, str(TRY_ALL), str(tmp_path / "calls.pt")).stdout.splitlines()
     assert last.endswith(f"tried as one of {len(list(catalogue().exercises()))} exercises"), last
     assert int(last.split()[0]) > 2000
     assert found == []
@@ -51,7 +29,7 @@ def test_an_answer_that_is_left_in_is_found(released, tmp_path):
     body = "class Mine:\n    @staticmethod\n    def scores(draw, q, k):\n        return q @ k.mT\n"
     path.write_text(before + body, encoding="utf-8")
     try:
-        told = in_pack(released, str(TRY_ALL), str(tmp_path / "calls.pt"), "grader.naming")
+        told = run_in(released, str(TRY_ALL), str(tmp_path / "calls.pt"), "grader.naming").stdout
     finally:
         path.write_text(before, encoding="utf-8")
     assert "ex01_scores.dot_product_scores: grader.naming.Mine.scores by as_a_check" in told
@@ -80,8 +58,8 @@ def test_the_suites_answer_no_student(released, tmp_path, through):
             "    return getattr(load_suite(places.SUITES / f'test_{stem}.py'), name)\n"
         )
         (tmp_path / f"{stem}.py").write_text(head + "\n".join(bodies), encoding="utf-8")
-    told = in_pack(released, "-m", "pytest", "-q", "-rp", f"--answers={tmp_path}",
-                   "-p", "no:cacheprovider")  # fmt: skip
+    command = ("-m", "pytest", "-q", "-rp", f"--answers={tmp_path}", "-p", "no:cacheprovider")
+    told = run_in(released, *command).stdout
     passed = {line.split("::test_")[1] for line in told.splitlines() if line.startswith("PASSED")}
     core = {check.name for e in catalogue().exercises() for check in e.checks if check.core}
     assert "failed" in told

@@ -130,8 +130,8 @@ def _draw(exercise: Any, known: Any, request: Request, line: Line) -> None:
     import inspect
     import textwrap
 
-    from grader import recorded
     from grader.answers.trouble import words_of
+    from grader.judging import recorded
     from grader.pictures.drawings import drawings_in
     from grader.showing.sketch import Sketch
     from grader.showing.workbench import Stopped, Workbench

@@ -59,6 +59,7 @@ def checks_by_law(
     """
     every = [*cases, *(case for case in special if case.everywhere)]
     floats = [case for case in every if _floats(case)]
+    with_gradients = [*floats, *_of_one_entry(cases)]
     made = {
         "values": _each(values, cases),
         "square": _law(values, _squares(cases), Rule("sizes"), about="shapes"),
@@ -68,9 +69,7 @@ def checks_by_law(
         "batches": _law(values, _batches(cases), Rule("batch"), about="shapes"),
         "special": _each(values, special),
         "large": _law(values_of_large_scores, _large(cases), None, about="values"),
-        "gradients": _law(
-            gradients, _subjects([*floats, *_all_ones(cases)]), Rule("gradients"), about="gradients"
-        ),
+        "gradients": _law(gradients, _subjects(with_gradients), Rule("gradients"), "gradients"),
         "dtypes": _dtypes(floats),
         "of_nothing": _law(of_nothing, _subjects(empty), None, about="edges"),
         "device_ready": _devices(every, empty),
@@ -138,18 +137,17 @@ def _ones(cases: Sequence[Case]) -> list[Subject]:
     for case in cases:
         found += [case.at(*case.batch, **{name: 1}) for name in case.dimensions]
         if len(case.dimensions) > 1:
-            batch = (1,) if case.takes_batches else case.batch
-            found.append(case.at(*batch, **dict.fromkeys(case.dimensions, 1)))
+            found.append(_all_one(case, (1,) if case.takes_batches else case.batch))
     return _subjects(found)
 
 
-def _all_ones(cases: Sequence[Case]) -> list[Case]:
+def _of_one_entry(cases: Sequence[Case]) -> list[Case]:
     """Let every size be 1: a slice of one entry has a gradient of its own."""
-    return [
-        case.at(*case.batch, **dict.fromkeys(case.dimensions, 1))
-        for case in cases
-        if case.dimensions and _floats(case)
-    ]
+    return [_all_one(case, case.batch) for case in cases if case.dimensions and _floats(case)]
+
+
+def _all_one(case: Case, batch: tuple[int, ...]) -> Case:
+    return case.at(*batch, **dict.fromkeys(case.dimensions, 1))
 
 
 def _documents(cases: Sequence[Case]) -> list[Subject]:

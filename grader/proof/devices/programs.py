@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
+import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.chapters import places
+from grader.chapters import Catalogue, World, places
+from grader.judging.run import Setting, run
 
 DATA = Path(__file__).parent / "data"
 SETS = ("", "held_out_", "unseen_")
@@ -46,6 +51,18 @@ class Program:
                 text = f"{text}\n\n{self.source}\n"
             (into / path.name).write_text(text)
         return into
+
+    def fails(self, known: Catalogue, setting: Setting, among: str = "") -> Iterator[str]:
+        """Name the checks of its exercise that it fails, among those whose name holds a word."""
+        with tempfile.TemporaryDirectory() as space:
+            world = World(self.folder(Path(space) / "answers"), known.names())
+            checks = [c for c in known.exercise(self.full).checks if among in c.name]
+            for check in checks:
+                with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+                    warnings.simplefilter("ignore")
+                    passed = run(check, world, setting)[0].passed
+                if not passed:
+                    yield check.name
 
 
 def every(kind: str) -> Iterator[Program]:

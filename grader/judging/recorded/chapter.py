@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from grader.judging.evidence import Evidence
-from grader.recorded.values import Reader, Writer
+from grader.judging.recorded.values import Reader, Writer
 from grader.suite.check import Check
 from grader.suite.expected import Tape
 

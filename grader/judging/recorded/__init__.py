@@ -8,6 +8,6 @@ check. Of a chapter without such files everything is worked out.
 
 from __future__ import annotations
 
-from grader.recorded.chapter import SEED, is_pack, of_slip, picture, tape
+from grader.judging.recorded.chapter import SEED, is_pack, of_slip, picture, tape
 
 __all__ = ["SEED", "is_pack", "of_slip", "picture", "tape"]
