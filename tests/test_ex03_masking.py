@@ -145,6 +145,8 @@ REFUSALS = [
          lambda a, d: a.apply_mask(d(5, 7), d.mask(2, 5, 7))),
         ("`mask` is [1, 5, 7] and would give the scores, [5, 7], a dimension",
          lambda a, d: a.apply_mask(d(5, 7), d.mask(1, 5, 7))),
+        ("`mask` is [1, 1, 7] and would give the scores, [5, 7], a dimension",
+         lambda a, d: a.apply_mask(d(5, 7), d.mask(1, 1, 7))),
         ("`mask` is [2, 1, 7] and would repeat the scores, [1, 5, 7]",
          lambda a, d: a.apply_mask(d(1, 5, 7), d.mask(2, 1, 7))),
         ("`mask` is [5, 7] and would repeat the scores, [5, 1]",
@@ -230,14 +232,14 @@ def test_decoder_mask_of_nothing(answer, draw):
 @check("padding_mask", about="dtypes", cites=Rule("lengths"))
 @vary("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
 def test_padding_mask_of_integers(answer, draw, dtype):
-    lengths = draw.tensor([3, 1, 4, 2], dtype)
+    lengths = draw.tensor([3, 0, 4, 1], dtype)
     same(answer.padding_mask(lengths, 5), padding_mask(lengths, 5))
 
 
 @check("decoder_mask", about="dtypes", cites=Rule("lengths"))
 @vary("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32])
 def test_decoder_mask_of_integers(answer, draw, dtype):
-    lengths = draw.tensor([3, 1, 4, 2], dtype)
+    lengths = draw.tensor([3, 0, 4, 1], dtype)
     same(answer.decoder_mask(lengths, 5), decoder_mask(lengths, 5))
 
 

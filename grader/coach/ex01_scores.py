@@ -635,6 +635,16 @@ def columns_bias_added_up(x, weight, bias=None):
 
 
 @_columns_slip(UPRIGHT)
+def columns_bias_repeated_in_a_row(x, weight, bias=None):
+    """`repeat` lays whole copies of the bias one after the other, and `view` cuts them up: with
+    bias[:, None] torch stretches it by itself."""
+    out = weight @ x
+    if bias is None:
+        return out
+    return out + bias.repeat(out.shape[-1]).reshape(len(bias), out.shape[-1])
+
+
+@_columns_slip(UPRIGHT)
 def columns_bias_for_first_token(x, weight, bias=None):
     """Only the first column got the bias: every token gets it."""
     return _turned(rows_bias_for_first_token(_turned(x), weight.T, bias))

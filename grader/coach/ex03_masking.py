@@ -208,6 +208,13 @@ def longest_for_all(lengths, n):
 
 
 @padding_mask.slip(PADDING)
+def full_rows_emptied(lengths, n):
+    """A sequence without padding lost everything: a slice [-0:] is the whole row, not nothing of
+    it."""
+    return _real(lengths.masked_fill(lengths == n, 0), n)
+
+
+@padding_mask.slip(PADDING)
 def only_the_last_token(lengths, n):
     """Only the last real token is marked: every one before it is real, too."""
     return torch.arange(n, device=lengths.device) == lengths[:, None] - 1
@@ -519,6 +526,12 @@ def only_the_mask(scores, mask):
 def mask_on_its_side(scores, mask):
     """The mask was turned on its side: its rows are queries, its columns are keys."""
     return _closed(scores, mask.mT, -torch.inf)
+
+
+@apply_mask.slip('the docstring: "A row may be masked throughout"')
+def empty_rows_left_open(scores, mask):
+    """A row that is masked throughout was left open: here it becomes minus infinity, too."""
+    return _closed(scores, mask | ~mask.any(-1, keepdim=True), -torch.inf)
 
 
 @apply_mask.slip("the chapter's text, The formula: the mask says where")
