@@ -64,6 +64,10 @@ def query_masked(draw: Draw):
     return *query_key(draw), mask
 
 
+def all_masked(draw: Draw):
+    return *query_key(draw), draw.mask(5, 7) & False
+
+
 def causal(draw: Draw):
     # square on purpose: a mask taken the wrong way round must fit, and differ by value
     return *query_key(draw, k=5), pattern(draw, *TRIANGLE)
@@ -107,6 +111,7 @@ SPECIAL = [
     softmax_case("one_dimension", lambda draw: (draw(7, scale=2),), "The weights"),
     weights_case("causal", causal, "The weights"),
     weights_case("query_masked", query_masked, NOTHING),
+    weights_case("all_masked", all_masked, NOTHING),
     weights_case("masked_key_dominates", masked_key_dominates, "The weights"),
     weights_case("mask_of_keys", mask_of(2, 1, 7)),
     weights_case("one_mask_for_all", mask_of(5, 7)),

@@ -126,6 +126,10 @@ def query_masked(draw: Draw):
     return *qkv(draw), mask
 
 
+def all_masked(draw: Draw):
+    return *qkv(draw), draw.mask(5, 7) & False
+
+
 def causal_mask(draw: Draw):
     # square on purpose: a mask taken the wrong way round must fit, and differ by value
     return *qkv(draw, k=5), pattern(draw, *TRIANGLE)
@@ -141,6 +145,10 @@ def padded_batch(draw: Draw):
 
 def nothing_real(draw: Draw):
     return *two_sequences(draw, 2), pattern(draw, "TTTTT..", ".......")
+
+
+def nothing_real_at_all(draw: Draw):
+    return *two_sequences(draw, 2), pattern(draw, ".......", ".......")
 
 
 IN_002 = {"q": 3, "k": 3, "d_v": 4}
@@ -165,11 +173,14 @@ SPECIAL = [
          cites="The weights are taken as they are"),
     Case("attention", causal_mask, attention, "causal"),
     Case("attention", query_masked, attention, "query_masked", cites=NOTHING, everywhere=True),
+    Case("attention", all_masked, attention, "all_masked", cites=NOTHING, everywhere=True),
     Case("attention", mask_of(2, 1, 7), attention, "mask_of_keys", cites=EVERYWHERE),
     Case("attention", mask_of(5, 7), attention, "one_mask_for_all", cites=EVERYWHERE),
     Case("cross_attention", padded_batch, cross_attention, "padded_batch",
          cites="None: all of them"),
     Case("cross_attention", nothing_real, cross_attention, "nothing_real",
+         cites="Where no memory token", everywhere=True),
+    Case("cross_attention", nothing_real_at_all, cross_attention, "nothing_real_at_all",
          cites="Where no memory token", everywhere=True),
 ]  # fmt: skip
 EMPTY = [

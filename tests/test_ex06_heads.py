@@ -162,6 +162,10 @@ def query_masked(draw: Draw):
     return *qkv(draw, d_head=7), mask
 
 
+def all_masked(draw: Draw):
+    return *qkv(draw, d_head=7), draw.mask(5, 7) & False
+
+
 LARGE = {"d_head": 4}
 SPLIT = Case("split_heads", tokens, split_heads)
 MERGE = Case("merge_heads", pieces, merge_heads)
@@ -183,6 +187,7 @@ SPECIAL = [
     multi_case("k", mask_of(7)),
     multi_case("two_batches", lambda draw: (*qkv(draw, 2, 3), draw.mask(3, 1, 7))),
     multi_case("query_masked", query_masked, NOTHING),
+    multi_case("all_masked", all_masked, NOTHING),
 ]  # fmt: skip
 
 

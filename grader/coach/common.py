@@ -284,6 +284,12 @@ RANDOM = Common(
     "Two equal calls gave different values: something random has a part in it, such as dropout, "
     "torch.rand, or the weights of a layer that is made inside.",
 )
+TOGETHER = Common(
+    "mixes_the_sequences",
+    lambda _: False,  # told by calling it with each sequence alone
+    "Each sequence alone comes out right, and in a batch it does not: the batch gets mixed up with "
+    "another dimension. Count dimensions from the end (-1, -2), and keep the sequences apart.",
+)
 
 
 def common_slip(found: Finding) -> Common | None:

@@ -136,6 +136,18 @@ ERRORS = (
         "The model takes a batch: one sequence is ids[None], [1, n].",
     ),
     _error(
+        "dict_asked_with_a_tensor",
+        r"^KeyError: tensor\(",
+        "A dict was asked with a tensor, which is no key of it whatever number it holds: take the "
+        "plain number, `.item()` or `int()`.",
+    ),
+    _error(
+        "index_of_small_integers",
+        r"dtype int\S* for index|tensors used as indices must be",
+        "An index is int64 (torch.long) for torch, this one is not: lengths may come as smaller "
+        "integers, `.long()` widens them.",
+    ),
+    _error(
         "rows_of_different_length",
         r"expected sequence of length",
         "The rows that were put into one tensor have different lengths.",

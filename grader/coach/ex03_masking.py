@@ -214,6 +214,13 @@ def full_rows_emptied(lengths, n):
     return _real(lengths.masked_fill(lengths == n, 0), n)
 
 
+@padding_mask.slip("exercises/RULES.md, lengths: uint8 is one of their dtypes")
+def length_of_0_wraps(lengths, n):
+    """lengths - 1 of a uint8 length of 0 is 255, not -1: compare with <, and nothing is taken
+    off."""
+    return torch.arange(n, device=lengths.device) <= lengths[:, None] - 1
+
+
 @padding_mask.slip(PADDING)
 def only_the_last_token(lengths, n):
     """Only the last real token is marked: every one before it is real, too."""
@@ -298,6 +305,14 @@ def padding_forgotten(lengths, n):
 def first_key_always_open(lengths, n):
     """The first key stays True even where the length is 0: such a sequence has no real key."""
     return _causal(n, lengths.device) & _real(lengths.clamp_min(1), n)[:, None, :]
+
+
+@decoder_mask.slip("exercises/RULES.md, lengths: uint8 is one of their dtypes")
+def empty_sequence_wraps(lengths, n):
+    """lengths - 1 of a uint8 length of 0 is 255, not -1: compare with <, and nothing is taken
+    off."""
+    real = torch.arange(n, device=lengths.device) <= lengths[:, None] - 1
+    return _causal(n, lengths.device) & real[:, None]
 
 
 @decoder_mask.slip(DECODER)

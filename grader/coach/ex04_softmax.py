@@ -68,6 +68,13 @@ def ignores_dim(scores, dim=-1):
     return _share(_exp(scores, -1), -1)
 
 
+@softmax.slip("the chapter's text, Shapes")
+def left_at_the_end(scores, dim=-1):
+    """You moved `dim` to the end and left it there: move it back when the weights are worked
+    out."""
+    return _share(_exp(scores, dim), dim).movedim(dim, -1)
+
+
 @softmax.slip(WEIGHTS_IN_001)
 def over_everything(scores, dim=-1):
     """All your weights together sum to 1: the sum ran over the whole tensor, not over `dim`."""

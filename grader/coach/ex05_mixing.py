@@ -153,6 +153,20 @@ def last_token_left_out(weights, tokens):
     return weights[:-1] @ tokens[:-1]
 
 
+@linear_combination.slip('the docstring: "The weights are taken as they are"')
+@_refusing
+def negative_weights_dropped(weights, tokens):
+    """Tokens with a negative weight are left out: weights are taken as they are, below 0 too."""
+    return weights.clamp_min(0) @ tokens
+
+
+@linear_combination.slip('the docstring: "The weights are taken as they are"')
+@_refusing
+def weights_without_signs(weights, tokens):
+    """The signs of the weights are lost: they are taken as they are, below 0 too."""
+    return weights.abs() @ tokens
+
+
 @linear_combination.slip(SHAPES)
 @_refusing
 def still_a_matrix(weights, tokens):
@@ -267,6 +281,27 @@ def plain_mean(weights, value):
 def plain_sum(weights, value):
     """Every query gets the sum of the values: the weights are not used."""
     return (weights * 0 + 1) @ value
+
+
+@mix_values.slip('the docstring: "The weights are taken as they are"')
+@_refusing
+def negative_shares_dropped(weights, value):
+    """Values with a negative weight are left out: weights are taken as they are, below 0 too."""
+    return weights.clamp_min(0) @ value
+
+
+@mix_values.slip(FORMULA)
+@_refusing
+def last_value_left_out(weights, value):
+    """The last value is left out: the sum runs over all the keys, the last one among them."""
+    return weights[..., :-1] @ value[..., :-1, :]
+
+
+@mix_values.slip(FORMULA)
+@_refusing
+def first_value_left_out(weights, value):
+    """The first value is left out: counting starts at 0."""
+    return weights[..., 1:] @ value[..., 1:, :]
 
 
 @mix_values.slip(FORMULA)

@@ -263,6 +263,13 @@ def tokens_and_features_swapped(x):
     return x.transpose(-1, -2).flatten(-2)
 
 
+@merge_heads.slip("exercises/RULES.md, What you give back")
+def flattened_from_the_front(x):
+    """flatten(1) is right for one sequence only, in a batch it swallows the tokens: count from the
+    end, flatten(-2)."""
+    return x.transpose(-3, -2).flatten(1)
+
+
 @merge_heads.slip(UNFOLD)
 def joined_within_each_head(x):
     """You joined the tokens of each head, [n_heads, n * d_head]: swap heads and tokens first, then
@@ -406,6 +413,27 @@ def scaled_by_n_heads(query, key, value, n_heads, mask=None):
         return _attend(q, k, v, mask, width=n_heads)
 
     return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(FORMULA)
+def last_head_for_all(query, key, value, n_heads, mask=None):
+    """Every head works with the features of the last one: each has a block of its own. A lambda
+    made in a loop looks its variable up when it is called, after the loop."""
+
+    def split(x, n_heads):
+        return _split(x, n_heads)[..., -1:, :, :].expand(*x.shape[:-2], n_heads, -1, -1)
+
+    return _multi(query, key, value, n_heads, mask, split=split)
+
+
+@multi_head.slip(FORMULA)
+def first_head_for_all(query, key, value, n_heads, mask=None):
+    """Every head works with the features of the first one: each has a block of its own."""
+
+    def split(x, n_heads):
+        return _split(x, n_heads)[..., :1, :, :].expand(*x.shape[:-2], n_heads, -1, -1)
+
+    return _multi(query, key, value, n_heads, mask, split=split)
 
 
 @multi_head.slip(BY_HAND)

@@ -326,6 +326,12 @@ def ids_as_floats(words, vocabulary):
 
 
 @encode_words.slip("the docstring of encode_words: Returns")
+def number_for_a_single_word(words, vocabulary):
+    """One word alone became a number, []: it is a list of one id, [1]."""
+    return _ids(words, vocabulary).squeeze()
+
+
+@encode_words.slip("the docstring of encode_words: Returns")
 def ids_as_int32(words, vocabulary):
     """Your ids are int32: torch.long, that is int64, is asked for."""
     return _ids(words, vocabulary, torch.int32)
@@ -1938,6 +1944,14 @@ def first_word_alone(model, words, vocabulary):
     """Only the first word was asked about: all words are one sequence, [1, n], not [n, 1]."""
     _ids(words, vocabulary)
     return _best(model, words[:1], vocabulary)
+
+
+@predict.slip('document 004, "Simple language modeling in the self-attention mechanism."')
+def last_two_words_alone(model, words, vocabulary):
+    """Only the last two words were asked about: the document's examples have two, here there may
+    be more, and all of them count."""
+    _ids(words, vocabulary)
+    return _best(model, words[-2:], vocabulary)
 
 
 @predict.slip(LOOK_UP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 
@@ -13,6 +14,8 @@ from grader.suite.compare import plain
 
 # an output of another shape may be as large as it likes
 MOST_NUMBERS = 100_000
+# of so many dimensions every order is tried
+MOST_DIMENSIONS = 4
 # so many times the tolerance is still near
 NEARLY = 10.0
 NEARLY_RIGHT = (
@@ -45,6 +48,7 @@ def relation(actual: Tensor, expected: Tensor, inputs: Iterable[Tensor] = ()) ->
         return _of_shapes(got, want, near)
     return (
         _first(_of_values(got, want, near))
+        or _turned(got, want, near)
         or _of_factor(got, want, near)
         or _first(_of_rows(got, want, near))
         or _of_places(got, want, within, actual.is_floating_point())
@@ -76,8 +80,9 @@ SQUEEZED = (
 
 
 def _of_shapes(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
-    if got.dim() == want.dim() >= 2 and near(got.transpose(-1, -2), want):
-        return "Your values are right, but transposed: the last two dimensions are swapped."
+    turned = _turned(got, want, near)
+    if turned is not None:
+        return turned
     if got.numel() == want.numel() > 0 and near(got.reshape(want.shape), want):
         if got.dim() < want.dim() and got.shape == want.squeeze().shape:
             return SQUEEZED
@@ -87,15 +92,31 @@ def _of_shapes(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
     return None
 
 
+def _turned(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
+    """Tell dimensions that stand in another order."""
+    if not 2 <= got.dim() == want.dim() <= MOST_DIMENSIONS or got.numel() != want.numel():
+        return None
+    if near(got.transpose(-1, -2), want):
+        return "Your values are right, but transposed: the last two dimensions are swapped."
+    for order in itertools.permutations(range(got.dim())):
+        if near(got.permute(order), want):
+            return (
+                "Your values are right, but the dimensions stand in another order: yours, turned "
+                f"by permute{order}, are what is asked for."
+            )
+    numbers, right = got.flatten().sort().values, want.flatten().sort().values
+    if len(right.unique()) > len(right) // 2 and near(numbers, right):
+        return (
+            "All the right numbers are there, in other places: `view` and `reshape` turn nothing."
+        )
+    return None
+
+
 def _of_values(
     got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
     yield "Your output is NaN everywhere.", lambda: bool(got.isnan().all())
     yield "Your output is all zeros.", lambda: bool((got == 0).all())
-    yield (
-        "Your values are right, but transposed.",
-        lambda: got.dim() >= 2 and near(got.transpose(-1, -2), want),
-    )
     yield "Your values are right, but with the sign turned.", lambda: near(-got, want)
     yield (
         "Your values are right, but stand in reverse order.",
@@ -135,7 +156,7 @@ def _of_rows(
     yield "Whole rows are 0, and should not be; the others are right.", lambda: _emptied(got, want)
     yield (
         "Only the first sequence of the batch is right.",
-        lambda: got.dim() > 2 and near(got[0], want[0]) and not near(got[1:], want[1:]),
+        lambda: got.dim() > 2 and near(got[0], want[0]) and not any(map(near, got[1:], want[1:])),
     )
     yield (
         "Each row is the right one times a factor of its own.",
@@ -153,10 +174,6 @@ def _of_rows(
         ),
     )
     if want.dim() >= 3 and len(want) > 1:
-        yield (
-            "Only the first sequence of the batch is right.",
-            lambda: near(got[0], want[0]) and not any(map(near, got[1:], want[1:])),
-        )
         yield (
             "Every sequence of the batch got what belongs to the first one.",
             lambda: near(got, want[:1].expand_as(want)),

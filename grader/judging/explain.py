@@ -10,7 +10,7 @@ from torch import Tensor
 from grader.answers.door import Call
 from grader.answers.trouble import BrokenFile, HangsError, words_of
 from grader.coach import Slip
-from grader.coach.common import RANDOM, common_slip, fill
+from grader.coach.common import TOGETHER, common_slip, fill
 from grader.coach.errors import error_slip
 from grader.coach.relations import relation
 from grader.judging.outcome import Outcome, describe, is_time_limit
@@ -235,16 +235,18 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
 
 
 def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str]:
-    common = RANDOM if outcome.random else common_slip(found)
+    common, lines = outcome.tried or common_slip(found), []
     if common is not None:
         outcome.slip = common.name
-        return _wrap("Likely slip", fill(common.says, found))
+        lines = _wrap("Likely slip", fill(common.says, found))
+    if common not in (None, TOGETHER):
+        return lines
     if found.kind in ("value", "shape") and isinstance(found.actual, Tensor):
         given = [v for v in (call.args if call else ()) if isinstance(v, Tensor)]
         seen = relation(found.actual, found.expected, given)
         if seen is not None:
-            return _wrap("It seems", seen)
-    return []
+            lines += _wrap("It seems", seen)
+    return lines
 
 
 def _call(call: Call) -> str:

@@ -137,7 +137,7 @@ class Judge:
             if not outcome.blame and check.telling:
                 slip = self.recogniser.recognise(exercise, check, outcome, call)
                 if slip is None:
-                    outcome.random = self.recogniser.is_random(exercise, check, outcome)
+                    outcome.tried = self.recogniser.try_out(exercise, check, outcome, call)
                 return slip
         except (Lost, TimeLimit):
             if self.spare is None:

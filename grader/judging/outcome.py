@@ -11,6 +11,7 @@ from typing import Any, Literal
 from grader.answers.door import OF_ANSWER, Answers
 from grader.answers.pretended import Mistake
 from grader.answers.trouble import BrokenFile, HangsError, Missing, TimeLimit, words_of
+from grader.coach.common import Common
 from grader.suite.compare import Finding
 
 Verdict = Literal[
@@ -38,7 +39,7 @@ class Outcome:
         headline: its first sentence.
         slip: the known slip that the output equals.
         blame: the earlier exercises that alone make this check fail.
-        random: whether another state of torch's generator changes what comes out.
+        tried: what came to light when the answer was called in other ways.
         suspects: whether this is only likely, because nothing could stand in for them.
         notes: what is to be said although the check passed.
         fault: the traceback of an error of the suite itself.
@@ -54,7 +55,7 @@ class Outcome:
     headline: str = ""
     slip: str | None = None
     blame: tuple[str, ...] = ()
-    random: bool = False
+    tried: Common | None = None
     suspects: bool = False
     notes: tuple[Mistake, ...] = ()
     fault: str = ""

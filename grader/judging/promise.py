@@ -13,12 +13,13 @@ from grader.suite.check import Check
 from grader.suite.compare import Finding
 from grader.suite.promises import Rule, docstring_of, quoted, rules
 
+READY_MADE = Rule("ready-made")
 # a difference of such a kind is against a rule, whatever the check is about
 BY_KIND = {
     "device": Rule("device"),
     "no gradient": Rule("gradients"),
     "changed": Rule("inputs"),
-    "forbidden": Rule("ready-made"),
+    "forbidden": READY_MADE,
 }
 
 
@@ -32,8 +33,8 @@ def promise(check: Check, outcome: Outcome, call: Call | None) -> tuple[str, str
         said = quoted(citation, *_texts(check.stem, check.exercise))
     except (OSError, SyntaxError, KeyError, NoStubsError):
         return None
-    if found is None and citation == Rule("ready-made"):
-        return None  # the error came before anything could be seen of that
+    if citation == READY_MADE and (found is None or found.kind != "forbidden"):
+        return None  # something else came to light on the way
     who = "The rules" if isinstance(citation, Rule) else "The stub"
     return None if said is None else (who, said)
 

@@ -229,7 +229,7 @@ def gradients(answer: Any, draw: Draw, case: Case) -> None:
     draw = draw.using(torch.float64)
     given = tuple(map(leaf, case.given(draw)))
     want, slopes, pull = expected_gradients(case, given, draw)
-    before = [value.detach().clone() for value in given if floating(value)]
+    before = [v.detach().clone() if isinstance(v, Tensor) else v for v in given]
     output = case.call(answer, given)
     same(output, want, like=_like(given, want))
     leaves = [(name, value) for name, value in case.named(given) if floating(value)]
@@ -237,8 +237,7 @@ def gradients(answer: Any, draw: Draw, case: Case) -> None:
         gradients_match(output, leaves, slopes, pull)
     except Exception:
         # what was changed in place goes wrong on the way back, in words that say nothing of it
-        for (name, now), then in zip(leaves, before, strict=True):
-            unchanged(answer.became(now), then, name)
+        _unchanged(answer, case, given, before)
         raise
 
 
@@ -323,10 +322,14 @@ def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
     before = [value.clone() if isinstance(value, Tensor) else value for value in given]
     want = case.want(given)
     output = case.call(answer, given)
+    _unchanged(answer, case, given, before)
+    same(output, want, like=_like(tuple(before), want))
+
+
+def _unchanged(answer: Any, case: Case, given: tuple[Any, ...], before: Sequence[Any]) -> None:
     for (name, now), then in zip(case.named(given), before, strict=True):
         if isinstance(now, Tensor):
             unchanged(answer.became(now), then, name)
-    same(output, want, like=_like(tuple(before), want))
 
 
 def called_again(answer: Any, draw: Draw, case: Case) -> None:

@@ -10,25 +10,24 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.suite.case import Case, first_float, leaf
-from grader.suite.compare import Finding, same
+from grader.suite.compare import Finding, same, situation
 from grader.suite.draw import Draw
+from grader.suite.promises import Rule
 
 
 def your_own(answer: Any, draw: Draw, family: str, cases: Sequence[Case]) -> None:
     """No ready-made call of a family is made, with gradients wanted or not, and values hold."""
     given = [case.given(draw) for case in cases]
     wanted = [case.want(inputs) for case, inputs in zip(cases, given, strict=True)]
-    outputs = []
     with answer.noticing(family) as seen:
         try:
-            for case, inputs in zip(cases, given, strict=True):
-                outputs.append(case.call(answer, inputs))
+            for case, inputs, want in zip(cases, given, wanted, strict=True):
+                with situation(case.label, Rule("batch") if case.batch else None):
+                    same(case.call(answer, inputs), want, like=first_float(inputs))
                 case.call(answer, tuple(map(leaf, inputs)))
         finally:
             if seen:
                 raise Finding("forbidden", cases[0].exercise, seen[0], detail=family)
-    for output, want, inputs in zip(outputs, wanted, given, strict=True):
-        same(output, want, like=first_float(inputs))
 
 
 def no_ready_softmax(got: Tensor, scores: Tensor, label: str) -> None:
