@@ -314,6 +314,11 @@ REFUSALS = [
          refused("self_attention", tokens_weights, _2=(1, 7, 3))),
         ("`w_v` is [2, 7, 3], with 3 dimensions",
          refused("self_attention", lambda d: tokens_weights(d, 2), _3=(2, 7, 3))),
+        # a stack of one row fits where a matrix of one row does
+        *((f"the tokens are 1 wide and `{name}` is [1, 1, {width}], with 3 dimensions",
+           refused("self_attention", lambda d: tokens_weights(d, 2, d=1),
+                   **{f"_{place}": (1, 1, width)}))
+          for place, name, width in ((1, "w_q", 3), (2, "w_k", 3), (3, "w_v", 2))),
     ),
     refusal(
         "self_attention", "ValueError: `w_q` and `w_k` differ in width.",
@@ -333,6 +338,8 @@ REFUSALS = [
         ("the tokens of `x` are 3 wide and `w_q` has 5 rows",
          refused("cross_attention", two_sequences, _2=(5, 2))),
         ("`w_q` is [3], with 1 dimension", refused("cross_attention", two_sequences, _2=(3,))),
+        ("the tokens of `x` are 1 wide and `w_q` is [1, 1, 2], with 3 dimensions",
+         refused("cross_attention", lambda d: two_sequences(d, 2, d=1), _2=(1, 1, 2))),
     ),
     refusal(
         "cross_attention", "ValueError: `w_k` or `w_v` is not a matrix with d_m rows.",
@@ -341,6 +348,10 @@ REFUSALS = [
         ("the memory is 11 wide and `w_v` has 3 rows",
          refused("cross_attention", two_sequences, _4=(3, 4))),
         ("`w_v` is [11], with 1 dimension", refused("cross_attention", two_sequences, _4=(11,))),
+        *((f"the memory is 1 wide and `{name}` is [1, 1, {width}], with 3 dimensions",
+           refused("cross_attention", lambda d: two_sequences(d, 2, d_m=1),
+                   **{f"_{place}": (1, 1, width)}))
+          for place, name, width in ((3, "w_k", 2), (4, "w_v", 4))),
     ),
     refusal(
         "cross_attention", "ValueError: `w_q` and `w_k` differ in width.",

@@ -233,6 +233,9 @@ REFUSALS = [
         ("`ids` is [5], with 1 dimension, and there are positions",
          lambda a, d: a.NextWordModel(WORDS, WIDTH, positions=True).to(d.device)(
              d.integers(0, WORDS, 5))),
+        ("`ids` is [5], with 1 dimension, and there are lengths",
+         lambda a, d: a.NextWordModel(WORDS, WIDTH).to(d.device)(
+             d.integers(0, WORDS, 5), long(d, [1, 2, 1, 1, 2]))),
         ("`ids` is [2, 3, 5], with 3 dimensions",
          lambda a, d: a.NextWordModel(WORDS, WIDTH).to(d.device)(d.integers(0, WORDS, 2, 3, 5))),
     ),

@@ -59,7 +59,8 @@ def checks_by_law(
     """
     every = [*cases, *(case for case in special if case.everywhere)]
     floats = [case for case in every if _floats(case)]
-    with_gradients = [*floats, *_of_one_entry(cases)]
+    # by a way of its own a batch may go, and what has a single entry
+    ways = [*floats, *_of_one_entry(cases), *(c.at(2) for c in floats if c.takes_batches)]
     made = {
         "values": _each(values, cases),
         "square": _law(values, _squares(cases), Rule("sizes"), about="shapes"),
@@ -69,8 +70,8 @@ def checks_by_law(
         "batches": _law(values, _batches(cases), Rule("batch"), about="shapes"),
         "special": _each(values, special),
         "large": _law(values_of_large_scores, _large(cases), None, about="values"),
-        "gradients": _law(gradients, _subjects(with_gradients), Rule("gradients"), "gradients"),
-        "dtypes": _dtypes(floats),
+        "gradients": _law(gradients, _subjects(ways), Rule("gradients"), "gradients"),
+        "dtypes": _dtypes(ways),
         "of_nothing": _law(of_nothing, _subjects(empty), None, about="edges"),
         "device_ready": _devices(every, empty),
         "strides": _law(strides, _strided(cases), Rule("strides"), about="calls"),
