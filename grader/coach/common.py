@@ -202,7 +202,8 @@ COMMON = (
     Common(
         "gradient_cut_for_one_input",
         _kind("no gradient", "one"),
-        "No gradient reaches {label}: it is cut from the graph, or it is not used at all.",
+        "No gradient reaches {label}, though the values are right: it is cut from the graph, by "
+        "`.detach()`, `.data`, torch.no_grad, or by a new tensor or nn.Parameter made of it.",
     ),
     Common(
         "gradient_not_finite",

@@ -47,6 +47,36 @@ WRONG = {
         "    y = x @ weight\n    return y if bias is None else y + bias",
         "the call changed the input `weight`",
     ),
+    "batch as one sequence": (
+        "ex05_mixing.self_attention",
+        "def self_attention(x, w_q, w_k, w_v, causal=False):\n"
+        "    tokens = x.reshape(-1, x.shape[-1])\n"
+        "    mask = causal_mask(len(tokens), x.device) if causal else None\n"
+        "    out = attention(tokens @ w_q, tokens @ w_k, tokens @ w_v, mask)\n"
+        "    return out.reshape(*x.shape[:-1], w_v.shape[1])",
+        "Each sequence alone comes out right, and in a batch it does not",
+    ),
+    "dimensions in another order": (
+        "ex01_scores.dot_product_scores",
+        "_scores = dot_product_scores\ndef dot_product_scores(query, key):\n"
+        "    out = _scores(query, key)\n    return out.movedim(-2, 0)",
+        "turned by permute(1, 0, 2), are what is asked for",
+    ),
+    "numbers in other places": (
+        "ex06_heads.split_heads",
+        "_split = split_heads\ndef split_heads(x, n_heads):\n"
+        "    out = _split(x, n_heads)\n"
+        "    return torch.stack([part.flip(-1).roll(1, -2) for part in out])",
+        "All the right numbers are there, in other places",
+    ),
+    "a mask changed for the way back": (
+        "ex05_mixing.attention",
+        "_attend = attention\ndef attention(query, key, value, mask=None):\n"
+        "    out = _attend(query, key, value, mask)\n"
+        "    if mask is not None:\n        mask.logical_not_()\n"
+        "    return out",
+        "the call changed the input `mask`",
+    ),
     "handed on": (
         "ex05_mixing.self_attention",
         "def self_attention(x, w_q, w_k, w_v, causal=False):\n"

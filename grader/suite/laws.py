@@ -99,10 +99,17 @@ def _law(
 
     def body(answer: Any, draw: Draw, case: Subject) -> None:
         for one in case.cases:
-            with situation(one.label, one.cites if cites is None else cites):
+            with situation(one.label, _cited(one, cites)):
                 law(answer, draw, one)
 
     return vary("case", subjects)(check(about=about, cites=cites)(body)) if subjects else None
+
+
+def _cited(case: Case, cites: Citation | None) -> Citation:
+    """Return what a case of a law enforces: several sequences are a matter of the batch first."""
+    if cites == Rule("sizes") and case.takes_batches and any(size > 1 for size in case.batch):
+        return Rule("batch")
+    return case.cites if cites is None else cites
 
 
 def _subjects(cases: Iterable[Case], note: str = "") -> list[Subject]:
