@@ -105,6 +105,11 @@ COMMON = (
         "A tuple came back: more than was asked for after `return`, or a comma too many.",
     ),
     Common(
+        "returns_words",
+        lambda found: _type(list)(found) and any(isinstance(one, str) for one in found.actual),
+        "Words came back where numbers are asked for: look each one up in the vocabulary.",
+    ),
+    Common(
         "returns_list",
         _type(list),
         "A list came back: put tensors together with torch.stack or torch.cat, plain numbers with "

@@ -142,6 +142,12 @@ ERRORS = (
         "plain number, `.item()` or `int()`.",
     ),
     _error(
+        "no_such_key",
+        r"^KeyError: ",
+        "The dict on that line has no such key. The keys of a vocabulary are words, its values "
+        "ids: whoever looks for the word of an id turns it round first.",
+    ),
+    _error(
         "index_of_small_integers",
         r"dtype int\S* for index|tensors used as indices must be",
         "An index is int64 (torch.long) for torch, this one is not: lengths may come as smaller "
