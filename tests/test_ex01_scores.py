@@ -208,6 +208,7 @@ def projection_refusals(exercise, x, weight, wrong_weight, words):
             exercise, f"ValueError: `weight` is not a matrix with d_in {words}.",
             (f"`weight` is {list(wrong_weight)}: it takes tokens 11 wide, and they are 7 wide",
              call(x, wrong_weight)),
+            (f"`weight` is {[*weight[::-1]]}, the other way round", call(x, weight[::-1])),
             (f"`weight` is {[2, *weight]}, a stack of matrices", call(x, (2, *weight))),
             # narrower than the tokens, and stacks whose sizes stand where a matrix has its own
             (f"`weight` is {list(narrow)}: it takes tokens 5 wide, and they are 7 wide",

@@ -77,6 +77,10 @@ def row_masked(draw: Draw):
     return draw(5, 7, scale=2), mask
 
 
+def nothing_masked(draw: Draw):
+    return draw(5, 7, scale=2), draw.mask(5, 7) | True
+
+
 def scores_of_zero(draw: Draw):
     scores = draw(5, 7, scale=2)
     scores[1] = 0
@@ -116,6 +120,7 @@ SPECIAL = [
     Case("apply_mask", row_masked, apply_mask, "row_masked", cites="A row may be masked",
          everywhere=True),
     Case("apply_mask", masked_already, apply_mask, "masked_already"),
+    Case("apply_mask", nothing_masked, apply_mask, "nothing_masked", everywhere=True),
     of_shapes("one_for_the_batch", (2, 5, 7), (5, 7)),
     of_shapes("mask_of_keys", (2, 5, 7), (2, 1, 7)),
     of_shapes("each_batch", (2, 3, 5, 7), (2, 1, 1, 7)),
@@ -241,6 +246,19 @@ def test_padding_mask_of_integers(answer, draw, dtype):
 def test_decoder_mask_of_integers(answer, draw, dtype):
     lengths = draw.tensor([3, 0, 4, 1], dtype)
     same(answer.decoder_mask(lengths, 5), decoder_mask(lengths, 5))
+
+
+@check("apply_mask", about="calls", cites="The masked scores")
+def test_apply_mask_makes_a_new_tensor(answer, draw):
+    for said, given in (
+        ("nothing is masked", nothing_masked(draw)),
+        ("some is masked", scores_and_mask(draw)),
+    ):
+        with situation(said):
+            want = apply_mask(given[0].double(), given[1])
+            got = answer.after_overwriting_with_the_same("apply_mask", *given)
+            label = "the output, after that of an equal call, which has to be new, was overwritten"
+            same(got, want, like=given[0], label=label)
 
 
 @check("apply_mask")

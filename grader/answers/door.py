@@ -189,11 +189,20 @@ class Answer:
 
     def after_overwriting(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call an exercise twice alike; what the first call gives is overwritten in between."""
+        return self._twice(name, args, kwargs, same=False)
+
+    def after_overwriting_with_the_same(self, name: str, *args: Any) -> Any:
+        """Do it with the very same inputs: what was promised to be new is no part of them."""
+        return self._twice(name, args, {}, same=True)
+
+    def _twice(self, name: str, args: Any, kwargs: Mapping[str, Any], *, same: bool) -> Any:
         self._calls.append(_call(name, args, kwargs))
         made = self._replaced.get(name) or self._world.function(self._stem, name)
-        twice = getattr(made, "after_overwriting", None)
+        twice = getattr(made, "twice", None)
         with of_answer():
-            return twice(*args, **kwargs) if twice else call_again(made, args, kwargs)
+            if twice is not None:
+                return twice(args, kwargs, same=same)
+            return call_again(made, args, kwargs, same=same)
 
     def became(self, value: Any) -> Any:
         """Return what calls made of an input that they were handed; itself, if nothing."""
@@ -258,10 +267,19 @@ def of_answer() -> Iterator[None]:
         raise
 
 
-def call_again(made: Callable[..., Any], args: Any, kwargs: Mapping[str, Any]) -> Any:
-    """Call something, overwrite what it gives, and return what a second, equal call gives."""
+def call_again(
+    made: Callable[..., Any], args: Any, kwargs: Mapping[str, Any], *, same: bool
+) -> Any:
+    """Call something, overwrite what it gives, and return what a second, equal call gives.
+
+    Args:
+        made: what is called.
+        args: what it is called with.
+        kwargs: the same, by name.
+        same: whether both calls get the very same inputs; otherwise the first one has copies.
+    """
     copies = [one.detach().clone() if isinstance(one, torch.Tensor) else one for one in args]
-    first = made(*copies, **kwargs)
+    first = made(*(args if same else copies), **kwargs)
     # what overlaps in memory cannot be overwritten, and so does nobody else
     with torch.no_grad(), contextlib.suppress(RuntimeError):
         if isinstance(first, torch.Tensor):

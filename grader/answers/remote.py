@@ -259,7 +259,7 @@ class RemoteWorld(End):
         return self._deadline
 
     def call(
-        self, where: dict[str, Any], args: Any, kwargs: Any, times: int = 1, again: bool = False
+        self, where: dict[str, Any], args: Any, kwargs: Any, times: int = 1, again: str = ""
     ) -> Any:
         """Call something over there, and return what came out."""
         parcel = self.parcel(strided=True)
@@ -280,7 +280,7 @@ class RemoteWorld(End):
         if times != 1:
             say["times"] = times
         if again:
-            say["again"] = True
+            say["again"] = again
         if self._notice:
             say["notice"] = self._notice
             if "stem" in where:
@@ -569,9 +569,9 @@ class _Function:
         """Call it."""
         return self.world.call(self.where, args, kwargs)
 
-    def after_overwriting(self, *args: Any, **kwargs: Any) -> Any:
+    def twice(self, args: Any, kwargs: Any, *, same: bool) -> Any:
         """Call it twice alike; what the first call gives is overwritten over there."""
-        return self.world.call(self.where, args, kwargs, again=True)
+        return self.world.call(self.where, args, kwargs, again="same" if same else "equal")
 
     def repeated(self, times: int, *args: Any) -> list[Any]:
         """Call it many times in one go."""

@@ -219,7 +219,8 @@ class Worker(End):
         if "crosses" in header:
             return crossed(made, self._crossing(header["crosses"]))
         if "again" in header:
-            return lambda *a, **k: call_again(made, a, k)
+            same = header["again"] == "same"
+            return lambda *a, **k: call_again(made, a, k, same=same)
         times = header.get("times", 1)
         return made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
 

@@ -296,6 +296,45 @@ TOGETHER = Common(
     "Each sequence alone comes out right, and in a batch it does not: the batch gets mixed up with "
     "another dimension. Count dimensions from the end (-1, -2), and keep the sequences apart.",
 )
+OTHER_ORDER = Common(
+    "arguments_in_another_order",
+    lambda _: False,  # told by calling it with the arguments' names
+    "With the arguments by name it comes out right: in your `def` they stand in another order than "
+    "in the stub.",
+)
+# by the rule that is broken, where the checks of plain values have passed
+NARROWED = {
+    "sizes": Common(
+        "hangs_on_the_sizes",
+        lambda _: False,
+        "At other sizes it comes out right: here something is found by its size, where two are "
+        "equal, or a size of 1 is taken away or stretched in silence.",
+    ),
+    "batch": Common(
+        "hangs_on_the_batch",
+        lambda _: False,
+        "Without a batch it comes out right: a dimension is counted from the front, or one of the "
+        "batch is taken for another. Count from the end (-1, -2).",
+    ),
+    "dtype": Common(
+        "hangs_on_the_dtype",
+        lambda _: False,
+        "In float32 it comes out right: in this dtype a step loses what it needs, such as a large "
+        "number, or digits in a long sum.",
+    ),
+    "lengths": Common(
+        "hangs_on_the_integers",
+        lambda _: False,
+        "With lengths in int64 it comes out right: a small dtype leaves its range, as uint8 does "
+        "below 0. `.long()` widens them first.",
+    ),
+    "strides": Common(
+        "hangs_on_the_memory",
+        lambda _: False,
+        "With numbers that lie in order it comes out right: a step takes them as they lie in "
+        "memory, as `view` and `as_strided` do.",
+    ),
+}
 
 
 def common_slip(found: Finding) -> Common | None:

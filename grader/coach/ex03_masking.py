@@ -549,6 +549,13 @@ def empty_rows_left_open(scores, mask):
     return _closed(scores, mask | ~mask.any(-1, keepdim=True), -torch.inf)
 
 
+@apply_mask.slip('the docstring: "a new tensor"')
+def hands_back_the_scores(scores, mask):
+    """Where nothing is masked the scores themselves came back: whoever changes one then changes the
+    other. It is to be a new tensor."""
+    return scores if mask.all() else _closed(scores, mask, -torch.inf)
+
+
 @apply_mask.slip("the chapter's text, The formula: the mask says where")
 def mask_of_its_own(scores, mask):
     """You applied a causal mask of your own: only `mask` says where."""

@@ -906,6 +906,16 @@ class embedding_scaled(_Model):
 
 
 @NextWordModel.slip(FORMULA)
+class embedding_scaled_for_positions(_Model):
+    """With positions the embedding was multiplied by the root of d_model, as in the 2017 paper: not
+    here."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x * x.shape[-1] ** 0.5 + self.waves(x).to(x.dtype) if self.positions else x
+
+
+@NextWordModel.slip(FORMULA)
 class attention_left_out(_Model):
     """The attention was left out: the words go to the mean without their context."""
 
@@ -1457,6 +1467,17 @@ def loss_after_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
         downhill.step(_loss(model, ids, targets, lengths))
         losses.append(_loss(model, ids, targets, lengths).item())
     return losses
+
+
+@train.slip(TRAINING)
+def labels_smoothed(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The targets were smoothed, label_smoothing, as in the 2017 paper: the plain cross-entropy is
+    asked for."""
+
+    def measure(logits, targets):
+        return F.cross_entropy(logits, targets, label_smoothing=0.1)
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
 
 
 @train.slip(TRAINING)

@@ -84,12 +84,32 @@ def _of_shapes(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
     if turned is not None:
         return turned
     if got.numel() == want.numel() > 0 and near(got.reshape(want.shape), want):
-        if got.dim() < want.dim() and got.shape == want.squeeze().shape:
+        if got.dim() < want.dim() and _large(got) == _large(want):
             return SQUEEZED
         return "Your values are right and in order, only the shape differs."
+    cut = _cut(got, want, near)
+    if cut is not None:
+        return cut
     if sorted(got.shape) == sorted(want.shape):
         return "The sizes are the right ones in another order: a transpose is missing or too many."
     return None
+
+
+def _large(values: Tensor) -> list[int]:
+    """List the sizes that `squeeze` leaves."""
+    return [size for size in values.shape if size > 1]
+
+
+def _cut(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
+    """Tell an output that ends too early, or goes on after the right one."""
+    if got.dim() != want.dim() or 0 in (got.numel(), want.numel()):
+        return None
+    shared = tuple(slice(min(a, b)) for a, b in zip(got.shape, want.shape, strict=True))
+    if not near(got[shared], want[shared]):
+        return None
+    if got.numel() < want.numel():
+        return "What came is right as far as it goes, but it ends too early."
+    return "The right values are there, and behind them stand more than were asked for."
 
 
 def _turned(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
@@ -244,9 +264,45 @@ def _of_places(
         return "Only places that must be minus infinity are wrong."
     if bool(got[wrong].isnan().all()):
         return "Wherever it is wrong, it is NaN."
+    part = _part(wrong)
+    if part is not None:
+        return f"Only {part} is wrong{_by(got, want, wrong, within)}."
     if wrong.dim() >= 2:
         rows = wrong.flatten(0, -2).any(-1)
         if not bool(rows.all()) and bool(wrong.flatten(0, -2)[rows].all()):
             names = ", ".join(str(int(i)) for i in rows.nonzero().flatten()[:5])
             return f"Whole rows are wrong ({names}), the others are right."
     return None
+
+
+def _part(wrong: Tensor) -> str | None:
+    """Name the part of each matrix that is wrong, throughout or nearly."""
+    if wrong.dim() < 2 or min(wrong.shape[-2:]) < 3:
+        return None
+    rows, columns = (torch.arange(size) for size in wrong.shape[-2:])
+    below = rows[:, None] - columns
+    parts = {
+        "the diagonal": below == 0,
+        "the first row": (rows == 0)[:, None] & (columns >= 0),
+        "the last row": (rows == len(rows) - 1)[:, None] & (columns >= 0),
+        "the first column": (rows >= 0)[:, None] & (columns == 0),
+        "the last column": (rows >= 0)[:, None] & (columns == len(columns) - 1),
+        "what lies above the diagonal": below < 0,
+        "what lies below the diagonal": below > 0,
+    }
+    for name, place in parts.items():
+        if torch.equal(wrong, place.expand_as(wrong)):
+            return name
+    return None
+
+
+def _by(got: Tensor, want: Tensor, wrong: Tensor, within: tolerance.Tolerance) -> str:
+    """Say by how much it is wrong there, if by the same everywhere."""
+    factors = got[wrong] / want[wrong]
+    factor = float(factors.median())
+    right = want[wrong] * factor
+    if not math.isfinite(factor) or not torch.allclose(
+        got[wrong], right, within.relative, within.absolute
+    ):
+        return ""
+    return f": it is {factor:.4g} times the right one{_known(factor)}" if factor else ": it is 0"

@@ -10,8 +10,8 @@ from torch import Tensor
 from grader.answers.door import Call
 from grader.answers.trouble import BrokenFile, HangsError, words_of
 from grader.coach import Slip
-from grader.coach.common import TOGETHER, common_slip, fill
-from grader.coach.errors import error_slip
+from grader.coach.common import OTHER_ORDER, RANDOM, Common, common_slip, fill
+from grader.coach.errors import ErrorSlip, error_slip
 from grader.coach.relations import relation
 from grader.judging.outcome import Outcome, describe, is_time_limit
 from grader.judging.promise import promise
@@ -221,6 +221,8 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
     if slip is not None:
         outcome.slip = slip.name
         return _wrap("Likely slip", slip.says) + _wrap("Read on", slip.read)
+    if outcome.tried in (RANDOM, OTHER_ORDER):
+        return _told(outcome, outcome.tried)
     if outcome.finding is not None:
         return _of_finding(outcome, outcome.finding, call)
     if outcome.stuck_at is not None:
@@ -228,19 +230,24 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
     error = outcome.error
     error = error.root.cause if isinstance(error, BrokenFile) else error
     known = error_slip(error, outcome.frames) if error else None
-    if known is None or isinstance(error, SyntaxError):
+    if isinstance(error, SyntaxError):
         return []
-    outcome.slip = known.name
-    return _wrap("Likely slip", known.says)
+    return _told(outcome, known or outcome.tried)
+
+
+def _told(outcome: Outcome, slip: Common | ErrorSlip | None) -> list[str]:
+    if slip is None:
+        return []
+    outcome.slip = slip.name
+    return _wrap("Likely slip", slip.says)
 
 
 def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str]:
-    common, lines = outcome.tried or common_slip(found), []
+    common = common_slip(found)
     if common is not None:
         outcome.slip = common.name
-        lines = _wrap("Likely slip", fill(common.says, found))
-    if common not in (None, TOGETHER):
-        return lines
+        return _wrap("Likely slip", fill(common.says, found))
+    lines = _told(outcome, outcome.tried)
     if found.kind in ("value", "shape") and isinstance(found.actual, Tensor):
         given = [v for v in (call.args if call else ()) if isinstance(v, Tensor)]
         seen = relation(found.actual, found.expected, given)

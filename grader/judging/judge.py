@@ -17,6 +17,7 @@ from grader.coach import Slip
 from grader.judging.blame import Blame
 from grader.judging.by_heart import run_by_heart
 from grader.judging.explain import explain, explain_time_limit, noted
+from grader.judging.other_calls import OtherCalls, narrowed
 from grader.judging.outcome import Outcome, is_time_limit, student_frames
 from grader.judging.recognise import Recogniser, SlipMemory
 from grader.judging.run import Setting, run
@@ -60,6 +61,7 @@ class Judge:
         self._in_vain = 0
         spare = self.spare or self.world
         self.recogniser = Recogniser(spare, self.setting, self.replaced, self.memory)
+        self.other_calls = OtherCalls(spare, self.setting, self.replaced)
         self.proving |= bool(self.replaced)
         remembered = self.recogniser.of_answer
         tape_of = self.recogniser.tape_of
@@ -137,7 +139,10 @@ class Judge:
             if not outcome.blame and check.telling:
                 slip = self.recogniser.recognise(exercise, check, outcome, call)
                 if slip is None:
-                    outcome.tried = self.recogniser.try_out(exercise, check, outcome, call)
+                    tape, seen = self.recogniser.tape_of(check), self.recogniser.seen
+                    outcome.tried = self.other_calls.tell(
+                        exercise, check, outcome, call, tape
+                    ) or narrowed(exercise, check, outcome, seen)
                 return slip
         except (Lost, TimeLimit):
             if self.spare is None:

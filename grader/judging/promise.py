@@ -7,7 +7,7 @@ import functools
 from grader import places
 from grader.answers.door import Call
 from grader.judging.outcome import Outcome
-from grader.stubs.pristine import NoStubsError, Pristine
+from grader.stubs.pristine import NoStubsError, as_given
 from grader.suite.case import floating
 from grader.suite.check import Check
 from grader.suite.compare import Finding
@@ -49,10 +49,5 @@ def _by_kind(found: Finding, call: Call | None) -> Rule | None:
 @functools.cache
 def _texts(stem: str, name: str) -> tuple[str, dict[str, str]]:
     """Return the docstring of a stub, as it was at first, and the page of rules."""
-    stub = _pristine().chapters[stem].functions[name].decode()
+    stub = as_given().chapters[stem].functions[name].decode()
     return docstring_of(stub), rules(places.RULES)
-
-
-@functools.cache
-def _pristine() -> Pristine:
-    return Pristine()

@@ -11,7 +11,6 @@ that is told by nothing else has to agree with the answer in every core check th
 from __future__ import annotations
 
 import copy
-import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,6 @@ from torch import Tensor, nn
 from grader.answers.door import Answers, Call
 from grader.chapters import Exercise
 from grader.coach import Slip
-from grader.coach.common import RANDOM, TOGETHER, Common, common_slip
 from grader.coach.errors import error_slip
 from grader.judging import recorded
 from grader.judging.evidence import Evidence, alike, equal_evidence, error_key
@@ -31,18 +29,13 @@ from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run, torch_as_it_was
 from grader.suite.case import leaf
 from grader.suite.check import Check
-from grader.suite.compare import Finding
 from grader.suite.expected import Tape
 
 # an answer that was held against so many slips in vain is wrong in a way of its own
 PATIENCE = 60
 MOST_SEARCHES = 3
 OUTPUT = "the output"
-# findings that no chance has a part in
-NEVER_RANDOM = ("not refused", "refused badly", "device", "dtype", "type", "forbidden")
 MOST_REMEMBERED = 30_000
-# of a batch so many are tried alone
-MOST_SEQUENCES = 6
 
 
 class SlipMemory:
@@ -92,7 +85,6 @@ class Recogniser:
         named: the slip that an earlier check singled out, for each exercise: that is to be mended
             first, and no other is looked for.
         in_vain: how many slips of an exercise have been tried in whole checks.
-        tried: the exercises of which it was tried whether they are random.
     """
 
     world: Answers
@@ -103,7 +95,6 @@ class Recogniser:
     own: SlipMemory = field(default_factory=SlipMemory)
     named: dict[str, Slip] = field(default_factory=dict)
     in_vain: dict[str, int] = field(default_factory=dict)
-    tried: set[str] = field(default_factory=set)
 
     def recognise(
         self, exercise: Exercise, check: Check, seen: Outcome, call: Call | None = None
@@ -129,65 +120,6 @@ class Recogniser:
             return None
         self.named.setdefault(exercise.full, fitting[0])
         return fitting[0]
-
-    def try_out(
-        self, exercise: Exercise, check: Check, seen: Outcome, call: Call | None
-    ) -> Common | None:
-        """Call the answer in other ways, where nothing that is known explains its values."""
-        found = seen.finding
-        if found is None or common_slip(found) is not None:
-            return None
-        if self._is_random(exercise, check, seen, found):
-            return RANDOM
-        if (
-            found.label == OUTPUT
-            and call is not None
-            and self._is_right_alone(exercise, found, call)
-        ):
-            return TOGETHER
-        return None
-
-    def _is_right_alone(self, exercise: Exercise, found: Finding, call: Call) -> bool:
-        """Tell whether each sequence of a batch comes out right by itself."""
-        want = found.expected
-        first = next((v for v in call.args if isinstance(v, Tensor)), None)
-        if not isinstance(want, Tensor) or first is None or call.made:
-            return False
-        function = self.replaced.get(exercise.name)
-        function = function or self.world.function(exercise.stem, exercise.name)
-        most = min(first.dim(), want.dim()) - 2
-        return any(self._right_for_each(function, call, want, dims) for dims in range(most, 0, -1))
-
-    def _right_for_each(
-        self, function: Callable[..., Any], call: Call, want: Tensor, dims: int
-    ) -> bool:
-        """Tell whether what comes is right for each sequence, if so many dimensions are batch."""
-        inner = next(v.dim() for v in call.args if isinstance(v, Tensor)) - dims
-        places = list(itertools.product(*map(range, want.shape[:dims])))
-        for place in places[:MOST_SEQUENCES]:
-            args = [_of_sequence(one, place, inner) for one in call.args]
-            kwargs = {name: _of_sequence(one, place, inner) for name, one in call.kwargs.items()}
-            try:
-                with torch_as_it_was(), torch.random.fork_rng(devices=[]), self.world.active():
-                    got = function(*args, **kwargs)
-            except Exception:
-                return False
-            if not isinstance(got, Tensor) or not equal_evidence(got, want[place].to(got.dtype)):
-                return False
-        return len(places) > 1
-
-    def _is_random(self, exercise: Exercise, check: Check, seen: Outcome, found: Finding) -> bool:
-        """Tell whether the same check ends otherwise from another state of torch's generator.
-
-        It is tried once for an exercise, at the first check whose values nothing explains.
-        """
-        if found.kind in NEVER_RANDOM or exercise.full in self.tried:
-            return False
-        self.tried.add(exercise.full)
-        again, _ = run(
-            check, self.world, self.setting, self.replaced, self.tape_of(check), "another start"
-        )
-        return not alike(Evidence.of(again), Evidence.of(seen))
 
     def _to_try(self, exercise: Exercise, seen: Outcome, call: Call | None) -> Sequence[Slip]:
         """Return the slips that are worth a whole check."""
@@ -286,15 +218,6 @@ def _gives(slip: Slip, call: Call, seen: Outcome) -> bool:
     except Exception as problem:
         return seen.error is not None and error_key(problem) == error_key(seen.error)
     return seen.finding is not None and equal_evidence(result, seen.finding.actual)
-
-
-def _of_sequence(value: Any, place: tuple[int, ...], inner: int) -> Any:
-    """Take a sequence out of an input, of which the last `inner` dimensions are no batch."""
-    if not isinstance(value, Tensor) or value.dim() <= max(inner, 2):
-        return value
-    sizes = value.shape[:-inner]
-    own = place[len(place) - len(sizes) :] if len(sizes) <= len(place) else place
-    return value[tuple(min(at, size - 1) for at, size in zip(own, sizes, strict=False))].detach()
 
 
 def _says_little(seen: Outcome) -> bool:

@@ -77,6 +77,31 @@ WRONG = {
         "    return out",
         "the call changed the input `mask`",
     ),
+    "arguments in another order": (
+        "ex01_scores.project_columns",
+        "_columns = project_columns\ndef project_columns(weight, x, bias=None):\n"
+        "    return _columns(x, weight, bias)",
+        "in your `def` they stand in another order than in the stub",
+    ),
+    "found by its size": (
+        "ex01_scores.project_rows",
+        "def project_rows(x, weight, bias=None):\n    y = x @ weight\n"
+        "    if bias is None:\n        return y\n"
+        "    return y + (bias[:, None] if len(bias) == y.shape[-2] else bias)",
+        "At other sizes it comes out right",
+    ),
+    "the diagonal twice": (
+        "ex01_scores.naive_scores",
+        "_naive = naive_scores\ndef naive_scores(tokens):\n"
+        "    upper = torch.triu(_naive(tokens))\n    return upper + upper.mT",
+        "Only the diagonal is wrong: it is 2 times the right one",
+    ),
+    "cut": (
+        "ex01_scores.dot_product_scores",
+        "_scores = dot_product_scores\ndef dot_product_scores(query, key):\n"
+        "    return _scores(query, key)[..., : query.shape[-2]]",
+        "right as far as it goes, but it ends too early",
+    ),
     "handed on": (
         "ex05_mixing.self_attention",
         "def self_attention(x, w_q, w_k, w_v, causal=False):\n"

@@ -76,7 +76,7 @@ def checks_by_law(
         "device_ready": _devices(every, empty),
         "strides": _law(strides, _strided(cases), Rule("strides"), about="calls"),
         "inputs_unchanged": _law(inputs_unchanged, _subjects(every), Rule("inputs"), about="calls"),
-        "called_again": _law(called_again, _subjects(cases), Rule("calls"), about="calls"),
+        "called_again": _law(called_again, _subjects(every), Rule("calls"), about="calls"),
         "arguments": _law(arguments, _subjects(cases), Rule("arguments"), about="calls"),
         "refuses": _refuses(refusals),
     }
