@@ -53,12 +53,14 @@ class OtherCalls:
         setting: device and seed.
         replaced: what stands in for the answer itself, when a slip is being proved.
         tried: the exercises of which it was tried whether they are random.
+        ordered: of which it was tried whether their arguments stand in another order.
     """
 
     world: Answers
     setting: Setting
     replaced: Mapping[str, Callable[..., Any]]
     tried: set[str] = field(default_factory=set)
+    ordered: dict[str, bool] = field(default_factory=dict)
 
     def tell(
         self, exercise: Exercise, check: Check, seen: Outcome, call: Call | None, tape: Tape
@@ -79,7 +81,9 @@ class OtherCalls:
             return RANDOM
         if call is None or call.made is not None:
             return None
-        if self._is_right_by_name(exercise, seen, call):
+        if exercise.full not in self.ordered:
+            self.ordered[exercise.full] = self._is_right_by_name(exercise, seen, call)
+        if self.ordered[exercise.full]:
             return OTHER_ORDER
         if (
             found is not None
