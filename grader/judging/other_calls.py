@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from grader.answers.door import Answers, Call
+from grader.answers.talk import Diverged
+from grader.answers.trouble import Lost, NurseryError
 from grader.chapters import Exercise
 from grader.coach.common import (
     NARROWED,
@@ -25,7 +27,7 @@ from grader.coach.common import (
     common_slip,
 )
 from grader.judging.evidence import Evidence, alike, equal_evidence
-from grader.judging.outcome import Outcome
+from grader.judging.outcome import Outcome, is_time_limit
 from grader.judging.run import Setting, run, torch_as_it_was
 from grader.stubs.pristine import NoStubsError, parameters
 from grader.suite.check import Check
@@ -156,7 +158,11 @@ class OtherCalls:
         try:
             with torch_as_it_was(), torch.random.fork_rng(devices=[]), self.world.active():
                 return function(*args, **kwargs)
-        except Exception:
+        except (KeyboardInterrupt, Lost, NurseryError, Diverged):
+            raise
+        except BaseException as problem:
+            if is_time_limit(problem):
+                raise
             return None
 
 
