@@ -234,6 +234,11 @@ REFUSALS = [
         ("`a` is [7] and `b` is [5, 7]", lambda a, d: a.dot_product(d(7), d(5, 7))),
         ("`a` is [5, 7] and `b` is [7]", lambda a, d: a.dot_product(d(5, 7), d(7))),
         ("`a` and `b` are [5, 7]", lambda a, d: a.dot_product(d(5, 7), d(5, 7))),
+        # as many numbers, or as many rows, as a vector that fits
+        *((f"`a` is {list(one)} and `b` is {list(other)}",
+           lambda a, d, one=one, other=other: a.dot_product(d(*one), d(*other)))
+          for one, other in (((1, 7), (7,)), ((7,), (1, 7)), ((7, 7), (7,)), ((7,), (7, 7)),
+                             ((), (1,)), ((1,), ()))),
         ("`a` is [], without a dimension, and `b` is [7]", lambda a, d: a.dot_product(d(), d(7))),
         ("`a` is [7] and `b` is [], without a dimension", lambda a, d: a.dot_product(d(7), d())),
         ("`a` and `b` are [], without a dimension", lambda a, d: a.dot_product(d(), d()),

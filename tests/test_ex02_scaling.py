@@ -316,6 +316,7 @@ def test_score_spread_without_a_generator(answer):
     got = [answer.score_spread(7, 400) for _ in range(4)]
     first, *others = (number(spread, "cpu") for spread in got)
     near_root(first, 7, 400)
+    near_root(number(answer.score_spread(1, 3001), "cpu"), 1, 3001)
     holds(
         any(abs(other - first) > 1e-5 for other in others),
         "four calls without a generator",

@@ -176,6 +176,7 @@ SPECIAL = [
     Case("attention", all_masked, attention, "all_masked", cites=NOTHING, everywhere=True),
     Case("attention", mask_of(2, 1, 7), attention, "mask_of_keys", cites=EVERYWHERE),
     Case("attention", mask_of(5, 7), attention, "one_mask_for_all", cites=EVERYWHERE),
+    Case("attention", mask_of(7), attention, "mask_of_one_row", cites=EVERYWHERE),
     Case("cross_attention", padded_batch, cross_attention, "padded_batch",
          cites="None: all of them"),
     Case("cross_attention", nothing_real, cross_attention, "nothing_real",
@@ -298,6 +299,8 @@ REFUSALS = [
     refusal(
         "self_attention", "ValueError: `x` has fewer than two dimensions.",
         ("`x` is [7], with 1 dimension", refused("self_attention", tokens_weights, _0=(7,))),
+        ("`x` is [7], with 1 dimension, and the future is closed",
+         lambda a, d: a.self_attention(d(7), *tokens_weights(d)[1:], causal=True)),
     ),
     refusal(
         "self_attention", "ValueError: `w_q`, `w_k` or `w_v` is not a matrix with d rows.",
@@ -310,7 +313,12 @@ REFUSALS = [
         *((f"the tokens are 7 wide and `{name}` is [{width}, 7], the other way round",
            refused("self_attention", tokens_weights, **{f"_{place}": (width, 7)}))
           for place, name, width in ((1, "w_q", 3), (2, "w_k", 3), (3, "w_v", 2))),
-        ("`w_q` is [7], with 1 dimension", refused("self_attention", tokens_weights, _1=(7,))),
+        *((f"`{name}` is [{size}], with 1 dimension",
+           refused("self_attention", tokens_weights, **{f"_{place}": (size,)}))
+          for place, name in ((1, "w_q"), (2, "w_k"), (3, "w_v")) for size in (7, 3)),
+        *((f"the tokens are 7 wide and `{name}` has 8 rows",
+           refused("self_attention", tokens_weights, **{f"_{place}": (8, width)}))
+          for place, name, width in ((1, "w_q", 3), (2, "w_k", 3), (3, "w_v", 2))),
         ("`w_q` is [1, 7, 3], with 3 dimensions",
          refused("self_attention", tokens_weights, _1=(1, 7, 3))),
         ("`w_k` is [1, 7, 3], with 3 dimensions",
@@ -356,7 +364,9 @@ REFUSALS = [
          refused("cross_attention", two_sequences, _3=(2, 11))),
         ("`w_v` is [4, 11], the other way round",
          refused("cross_attention", two_sequences, _4=(4, 11))),
-        ("`w_v` is [11], with 1 dimension", refused("cross_attention", two_sequences, _4=(11,))),
+        *((f"`{name}` is [{size}], with 1 dimension",
+           refused("cross_attention", two_sequences, **{f"_{place}": (size,)}))
+          for place, name in ((3, "w_k"), (4, "w_v")) for size in (11, 2)),
         *((f"the memory is 1 wide and `{name}` is [1, 1, {width}], with 3 dimensions",
            refused("cross_attention", lambda d: two_sequences(d, 2, d_m=1),
                    **{f"_{place}": (1, 1, width)}))

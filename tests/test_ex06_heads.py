@@ -242,6 +242,10 @@ REFUSALS = [
         ("`query` is 6 wide and `key` is 9 wide", refused("multi_head", key=(2, 7, 9))),
         ("`query` is 6 wide and `value` is 9 wide", refused("multi_head", value=(2, 7, 9))),
         ("`query` is 9 wide and `key` is 6 wide", refused("multi_head", query=(2, 5, 9))),
+        ("`query` is 3 wide and `key` is 6 wide", refused("multi_head", query=(2, 5, 3))),
+        ("`key` is 3 wide and `query` is 6 wide", refused("multi_head", key=(2, 7, 3))),
+        ("`value` is 3 wide and `query` is 6 wide", refused("multi_head", value=(2, 7, 3))),
+        ("`key` is 6 wide and `query` is 5 wide", refused("multi_head", query=(2, 5, 5))),
     ),
     refusal(
         "multi_head", "ValueError: `key` and `value` differ in number.",
@@ -288,6 +292,8 @@ REFUSALS = [
     refusal(
         "MultiHeadAttention", "ValueError: `x` or `memory` has fewer than two dimensions.",
         ("`x` is [6], with 1 dimension", lambda a, d: made(a, d)(d(6))),
+        ("`x` is [6], with 1 dimension, and `memory` is [7, 6]",
+         lambda a, d: made(a, d)(d(6), memory=d(7, 6))),
         ("`memory` is [6], with 1 dimension", lambda a, d: made(a, d)(d(5, 6), memory=d(6))),
     ),
     refusal(

@@ -213,6 +213,12 @@ REFUSALS = [
         "mean_pool", "ValueError: `x` does not have three dimensions.",
         ("`x` is [7, 5], with 2 dimensions", lambda a, d: a.mean_pool(d(7, 5))),
         ("`x` is [2, 3, 7, 5], with 4 dimensions", lambda a, d: a.mean_pool(d(2, 3, 7, 5))),
+        ("`x` is [3, 7, 5, 2], with 4 dimensions, and there are lengths",
+         lambda a, d: a.mean_pool(d(3, 7, 5, 2), long(d, [4, 2, 1]))),
+        ("`x` is [7, 5], with 2 dimensions, and there are 3 lengths",
+         lambda a, d: a.mean_pool(d(7, 5), long(d, [4, 2, 1]))),
+        ("`x` is [3, 5, 1, 4], with 4 dimensions, and there are 5 lengths",
+         lambda a, d: a.mean_pool(d(3, 5, 1, 4), long(d, [1, 1, 1, 1, 1]))),
         ("`x` is [3, 7], with 2 dimensions, and there are lengths",
          lambda a, d: a.mean_pool(d(3, 7), long(d, [4, 2, 1]))),
     ),
@@ -236,6 +242,9 @@ REFUSALS = [
         ("`ids` is [5], with 1 dimension, and there are lengths",
          lambda a, d: a.NextWordModel(WORDS, WIDTH).to(d.device)(
              d.integers(0, WORDS, 5), long(d, [1, 2, 1, 1, 2]))),
+        ("`ids` is [5], with 1 dimension, and there are 3 lengths",
+         lambda a, d: a.NextWordModel(WORDS, WIDTH).to(d.device)(
+             d.integers(0, WORDS, 5), long(d, [1, 2, 1]))),
         ("`ids` is [2, 3, 5], with 3 dimensions",
          lambda a, d: a.NextWordModel(WORDS, WIDTH).to(d.device)(d.integers(0, WORDS, 2, 3, 5))),
     ),
