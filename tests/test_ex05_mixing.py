@@ -258,6 +258,8 @@ REFUSALS = [
         ("`query` is [3], with 1 dimension", refused("attention", qkv, _0=(3,))),
         ("`key` is [3], with 1 dimension", refused("attention", qkv, _1=(3,))),
         ("`value` is [7], with 1 dimension", refused("attention", qkv, _2=(7,))),
+        ("`key` is [3], with 1 dimension, and there is a mask",
+         lambda a, d: a.attention(d(5, 3), d(3), d(7, 2), d.mask(5, 7))),
     ),
     refusal(
         "attention", "ValueError: `query` and `key` differ in width.",
@@ -278,6 +280,8 @@ REFUSALS = [
          refused("attention", lambda d: qkv(d, 2), _1=(1, 7, 3))),
         ("`query` has a batch of 1, `key` and `value` a batch of 2",
          refused("attention", lambda d: qkv(d, 2), _0=(1, 5, 3))),
+        ("`query` is [1, 5, 3], and `key` and `value` have no batch",
+         refused("attention", qkv, _0=(1, 5, 3))),
         ("`value` is [7, 2], without a batch, and `key` has a batch of 2",
          refused("attention", lambda d: qkv(d, 2), _2=(7, 2))),
         ("`value` is [2, 7, 2], a batch of 2, and `key` is [7, 3], without a batch",

@@ -53,6 +53,8 @@ def query_key_refusals(exercise: str) -> list[Refusal]:
             ("`query` has a batch of 2 and `key` a batch of 11", call((2, 5, 3), (11, 7, 3))),
             ("`query` is [5, 3], without a batch, and `key` is [2, 7, 3]",
              call((5, 3), (2, 7, 3))),
+            ("`query` is [1, 5, 3] and `key` is [7, 3], without a batch",
+             call((1, 5, 3), (7, 3))),
             ("`query` is [2, 5, 3] and `key` is [1, 2, 7, 3]", call((2, 5, 3), (1, 2, 7, 3))),
             ("`query` is [1, 2, 5, 3] and `key` is [2, 7, 3]", call((1, 2, 5, 3), (2, 7, 3))),
             ("`query` is [1, 3, 5, 4] and `key` is [1, 1, 3, 7, 4]",
