@@ -17,7 +17,7 @@ from grader.judging.outcome import Outcome, describe, is_time_limit
 from grader.judging.promise import promise
 from grader.pictures import text as picture
 from grader.suite.check import Check
-from grader.suite.compare import Finding
+from grader.suite.compare import OUTPUT, Finding
 
 WIDTH = 88
 MOST_FRAMES = 3
@@ -252,7 +252,9 @@ def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str
         given = [v for v in (call.args if call else ()) if isinstance(v, Tensor)]
         seen = relation(found.actual, found.expected, given)
         if seen is not None:
-            lines += _wrap("It seems", seen)
+            label = found.label if found.label != OUTPUT else "your output"
+            said = seen.replace("Your output", label[:1].upper() + label[1:])
+            lines += _wrap("It seems", said)
     return lines
 
 

@@ -31,11 +31,10 @@ from grader.judging.outcome import Outcome, is_time_limit
 from grader.judging.run import Setting, run, torch_as_it_was
 from grader.stubs.pristine import NoStubsError, parameters
 from grader.suite.check import Check
-from grader.suite.compare import Finding
+from grader.suite.compare import OUTPUT, Finding
 from grader.suite.expected import Tape
 from grader.suite.promises import Rule
 
-OUTPUT = "the output"
 # findings that no chance has a part in
 NEVER_RANDOM = ("not refused", "refused badly", "device", "dtype", "type", "forbidden")
 # findings that are looked into

@@ -29,12 +29,12 @@ from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run, torch_as_it_was
 from grader.suite.case import leaf
 from grader.suite.check import Check
+from grader.suite.compare import OUTPUT
 from grader.suite.expected import Tape
 
 # an answer that was held against so many slips in vain is wrong in a way of its own
 PATIENCE = 60
 MOST_SEARCHES = 3
-OUTPUT = "the output"
 MOST_REMEMBERED = 30_000
 
 

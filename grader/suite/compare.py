@@ -18,6 +18,8 @@ Kind = Literal[
     "type", "shape", "dtype", "device", "value", "no gradient", "changed", "not refused",
     "refused badly", "forbidden", "plain",
 ]  # fmt: skip
+# what is compared, if nothing else is said
+OUTPUT = "the output"
 
 
 class Finding(AssertionError):
@@ -80,7 +82,7 @@ def same(
     expected: Tensor,
     *,
     like: Tensor | None = None,
-    label: str = "the output",
+    label: str = OUTPUT,
     within: Tolerance | None = None,
     place: str | None = None,
 ) -> None:
