@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -45,7 +45,7 @@ class Verdict:
     search: str = ""
 
 
-def run_all(mutants: Sequence[Mutant], jobs: int) -> Iterator[Verdict]:
+def run_all(mutants: Iterable[Mutant], jobs: int) -> Iterator[Verdict]:
     """Run mutants, as many at a time as there are jobs; the order is kept."""
     with get_context("spawn").Pool(jobs, _warm) as pool:
         yield from pool.imap(_run, mutants, chunksize=1)
