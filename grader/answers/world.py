@@ -256,9 +256,12 @@ class World(MetaPathFinder, Loader):
         package = types.ModuleType(PACKAGE)
         package.__path__ = []
         self._cover(PACKAGE, package)
-        for stem, module in self.modules.items():
+        for stem in {**self.names, **self.modules}:
             for name in (stem, f"{PACKAGE}.{stem}"):
-                self._cover(name, module)
+                if stem in self.modules:
+                    self._cover(name, self.modules[stem])
+                elif name in sys.modules:  # another world's, which is none of ours
+                    self._covered.setdefault(name, sys.modules.pop(name))
         sys.meta_path.insert(0, self)
 
     def _leave(self) -> None:
