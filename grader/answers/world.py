@@ -125,10 +125,11 @@ class World(MetaPathFinder, Loader):
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
         """Let imports of chapters, also late ones inside functions, find this world's."""
-        if not self._active:
-            self._enter()
         self._active += 1
         try:
+            # inside: a time limit may strike while it enters, and what it covered must come back
+            if self._active == 1:
+                self._enter()
             yield
         finally:
             self._active -= 1
@@ -265,7 +266,7 @@ class World(MetaPathFinder, Loader):
         sys.meta_path.insert(0, self)
 
     def _leave(self) -> None:
-        sys.meta_path.remove(self)
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
         for name, before in self._covered.items():
             if before is None:
                 sys.modules.pop(name, None)

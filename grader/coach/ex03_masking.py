@@ -629,7 +629,8 @@ PADDED = [["write", "a", "poem"], ["not", "like"], ["poem"]]
 def _padded(sketch):
     phrases = [sketch.words, *PADDED[1:]] if sketch.words else PADDED
     lengths = torch.tensor([len(words) for words in phrases])
-    return phrases, lengths, int(lengths.max())
+    # one wider than the longest: a mask as wide as that, or turned, would look right
+    return phrases, lengths, int(lengths.max()) + 1
 
 
 @draws(padding_mask)

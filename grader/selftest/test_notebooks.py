@@ -373,12 +373,14 @@ def bench(tmp_path, monkeypatch, solution, capsys) -> Iterator[Bench]:
     monkeypatch.chdir(tmp_path)
     for stem in ("ex01_scores", "ex02_scaling", "ex03_masking"):
         (tmp_path / f"{stem}.py").write_text(solution(stem))
-    made = Bench()
-    made.run(read_chapter(places.EXERCISES / "ex04_softmax.py").header)
-    capsys.readouterr()
-    yield made
-    while session._open:
-        session._open.pop().close()
+    try:
+        made = Bench()
+        made.run(read_chapter(places.EXERCISES / "ex04_softmax.py").header)
+        capsys.readouterr()
+        yield made
+    finally:
+        while session._open:
+            session._open.pop().close()
 
 
 def test_from_not_started_by_wrong_to_solved(bench, capsys):

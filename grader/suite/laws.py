@@ -164,10 +164,19 @@ def _documents(cases: Sequence[Case]) -> list[Subject]:
 
 
 def _batches(cases: Sequence[Case]) -> list[Subject]:
-    """Take no batch, one, one of a single sequence, and several."""
+    """Take no batch, one, one of a single sequence, and several; what was wide is narrow, too."""
     kinds = [(2,), (1,), (2, 3), (3, 1, 2)]
     batched = [case for case in cases if case.takes_batches]
-    return _subjects(case.at(*kind) for case in batched for kind in kinds)
+    found = [case.at(*kind) for case in batched for kind in kinds]
+    wide = [case for case in batched if len(case.dimensions) > 1]
+    found += [case.at(*kind, **_mirrored(case)) for case in wide for kind in [(), (2,), (2, 3)]]
+    return _subjects(found)
+
+
+def _mirrored(case: Case) -> dict[str, int]:
+    """Let the largest size change places with the smallest: a way of its own is gone by width."""
+    ranked = sorted(case.dimensions, key=lambda name: case.dimensions[name])
+    return {name: case.dimensions[other] for name, other in zip(ranked, ranked[::-1], strict=True)}
 
 
 def _strided(cases: Sequence[Case]) -> list[Subject]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import random
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,9 @@ from grader.suite.draw import Draw
 from grader.suite.laws import spaced, swapped, turned
 from grader.suite.refusals import numbers_in
 
+# as many calls as this, or as so many seconds of the processor allow
 CALLS = 400
+SECONDS = 15
 DTYPES = (torch.float64, torch.float64, torch.float32, torch.float16, torch.bfloat16)
 WORDS = ("only the words of a refusal differ", "no difference in {count} calls that were drawn")
 
@@ -46,8 +49,9 @@ Call = Callable[[World], Result]
 def difference(right: World, mutant: World, stem: str, names: Sequence[str]) -> str:
     """Return a call that tells the mutant, with a `!` before it; or why there is none."""
     warnings.simplefilter("ignore")
-    words = False
-    for at in range(CALLS):
+    words, count, end = False, 0, time.process_time() + SECONDS
+    while count < CALLS and time.process_time() < end:
+        at, count = count, count + 1
         dice = random.Random(at)
         label, call = _a_call(stem, dice.choice(names), dice, at)
         one, other = _tried(call, right, at), _tried(call, mutant, at)
@@ -56,7 +60,7 @@ def difference(right: World, mutant: World, stem: str, names: Sequence[str]) -> 
         if _differ(one, other):
             return f"!{label}"
         words |= one.refused != other.refused
-    return WORDS[0] if words else WORDS[1].format(count=CALLS)
+    return WORDS[0] if words else WORDS[1].format(count=count)
 
 
 def _tried(call: Call, world: World, seed: int) -> Result:
