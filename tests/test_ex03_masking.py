@@ -15,7 +15,6 @@ from grader.suite import (
     vary,
 )
 from grader.suite.devices import on_a_gpu
-from grader.suite.refusals import NO_SIZES
 
 EMPTY = "With 0 positions it is empty."
 
@@ -137,8 +136,7 @@ REFUSALS = [
         ("`lengths` is [2, 1], with 2 dimensions",
          lambda a, d, name=exercise: getattr(a, name)(d.integers(1, 4, 2, 1), 5)),
         ("`lengths` is [], with 0 dimensions",
-         lambda a, d, name=exercise: getattr(a, name)(d.tensor(2, torch.int64), 5),
-         NO_SIZES),
+         lambda a, d, name=exercise: getattr(a, name)(d.tensor(2, torch.int64), 5)),
     ) for exercise in ("padding_mask", "decoder_mask")),
     refusal(
         "apply_mask", "ValueError: `mask` does not broadcast to the shape of `scores`.",

@@ -18,7 +18,6 @@ from grader.suite import (
 )
 from grader.suite.arithmetic import attention64, weights64
 from grader.suite.queries_and_keys import TRIANGLE, pattern, query_key
-from grader.suite.refusals import NO_SIZES
 from grader.suite.your_own import no_ready_attention, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -209,7 +208,7 @@ REFUSALS = [
         ("`weights` is [2, 5], with 2 dimensions, for 5 tokens",
          refused("linear_combination", weights_tokens, _0=(2, 5))),
         ("`weights` is [], with 0 dimensions, for 1 token",
-         refused("linear_combination", lambda d: weights_tokens(d, n=1), _0=()), NO_SIZES),
+         refused("linear_combination", lambda d: weights_tokens(d, n=1), _0=())),
     ),
     refusal(
         "linear_combination", "ValueError: `tokens` is not a matrix.",

@@ -32,7 +32,6 @@ from grader.suite import (
 from grader.suite.arithmetic import heads64
 from grader.suite.devices import goes_backward, on_a_gpu
 from grader.suite.laws import gradients_match, pulled
-from grader.suite.refusals import NO_SIZES
 from grader.suite.tolerance import BY_DTYPE
 
 WORDS, WIDTH = 11, 6
@@ -193,8 +192,8 @@ def no_lengths(call):
     ] + [
         ("there are 3 sequences and `lengths` is [3, 1], with 2 dimensions",
          lambda a, d: call(a, d, long(d, [[4], [2], [1]]))),
-        ("there are 3 sequences and `lengths` has 0 dimensions",
-         lambda a, d: call(a, d, long(d, 4)), NO_SIZES),
+        ("there are 3 sequences and `lengths` is [], with 0 dimensions",
+         lambda a, d: call(a, d, long(d, 4))),
     ]  # fmt: skip
 
 

@@ -86,6 +86,12 @@ ERRORS = (
         "here their numbers differ.",
     ),
     _error(
+        "targets_with_a_dimension_too_many",
+        r"0D or 1D target tensor expected",
+        "The targets of cross_entropy have a dimension too many: one id for each row of logits, "
+        "[batch]. Or do the ids stand where the targets belong?",
+    ),
+    _error(
         "nothing_to_train",
         r"optimizer got an empty parameter list",
         "The optimiser got no weights: hand it model.parameters(), and a generator can be gone "
@@ -163,6 +169,18 @@ ERRORS = (
         r"index out of range in self|Target \d+ is out of bounds",
         "An id is as large as the table, or larger: the embedding and the head have one row for "
         "each word of the vocabulary, counted from 0.",
+    ),
+    _error(
+        "list_asked_with_a_word",
+        r"list indices must be integers or slices, not str",
+        "A list was asked with a word, as only a dict can be: do two arguments stand in the wrong "
+        "order?",
+    ),
+    _error(
+        "model_for_its_parts",
+        r"'(\w*Model|Caller|\w*Attention)' (object (is not|cannot be)|has no len)",
+        "The model itself stands where a list, a dict or a number belongs: it is called with ids, "
+        "and its weights are model.parameters().",
     ),
     _error(
         "not_in_the_list",
@@ -363,6 +381,20 @@ ERRORS = (
         r"broadcast|1D tensors? expected|must be (1-D|2-D|at least|batches of)|batch2|mat2|vec",
         "The sizes do not fit together: write the shape of each factor beside its line; a "
         "transpose or a dimension is likely wrong.",
+    ),
+    _error(
+        "size_that_is_not_there",
+        r"tuple index out of range",
+        "A size was asked for that this tensor does not have, as shape[2] of a matrix: count from "
+        "the end, shape[-1] and shape[-2], so that any number of batch dimensions may stand in "
+        "front.",
+        line=r"shape|size",
+    ),
+    _error(
+        "number_for_a_device",
+        r"Cannot access accelerator device|invalid device ordinal",
+        "A plain number stands where a device belongs: look at the order of the arguments, or name "
+        "it, device=device.",
     ),
     _error(
         "dimension_out_of_range",

@@ -152,6 +152,12 @@ def first_vector_with_itself(a, b):
 
 
 @_dot_slip(FORMULA)
+def second_vector_with_itself(a, b):
+    """You multiplied `b` by itself: `a` is not used."""
+    return (b * b).sum() + 0 * a.sum()
+
+
+@_dot_slip(FORMULA)
 def distance(a, b):
     """This is the distance of the two vectors: small where they match. The score is large there."""
     return ((a - b) ** 2).sum().sqrt()
@@ -244,6 +250,20 @@ def cosines(tokens):
     """These are cosines, your diagonal is all 1: the tokens keep their lengths."""
     unit = tokens / tokens.norm(dim=-1, keepdim=True)
     return unit @ _turned(unit)
+
+
+@naive_scores.slip("exercises/RULES.md, What you give back: gradients")
+def gradient_of_one_side_only(tokens):
+    """The tokens stand on both sides of the product, and the gradient gets back through one of
+    them only: the other is cut off, by `.detach()`, `.data` or torch.no_grad."""
+    return tokens @ _turned(tokens).detach()
+
+
+@naive_scores.slip("exercises/RULES.md, What you give back: gradients")
+def gradient_of_the_turned_side_only(tokens):
+    """The tokens stand on both sides of the product, and the gradient gets back through the turned
+    ones only: the other is cut off, by `.detach()`, `.data` or torch.no_grad."""
+    return tokens.detach() @ _turned(tokens)
 
 
 @naive_scores.slip("chapter 2: scaling has its own exercise")

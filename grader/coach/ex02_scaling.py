@@ -172,6 +172,25 @@ def _raw(query, key):
     return query @ key.transpose(-1, -2)
 
 
+@_scaled_slip("the chapter's text, Shapes")
+def keys_with_themselves(query, key):
+    """You scored the keys against themselves: it is queries against keys, [*batch, q, k]."""
+    return _raw(key, key) / key.shape[-1] ** 0.5
+
+
+@_scaled_slip("the chapter's text, Shapes")
+def queries_with_themselves(query, key):
+    """You scored the queries against themselves: it is queries against keys, [*batch, q, k]."""
+    return _raw(query, query) / key.shape[-1] ** 0.5
+
+
+@_scaled_slip(SCALE)
+def d_k_over_the_scores(query, key):
+    """You divided d_k by the root of the scores: `scale_scores` takes the scores first, d_k
+    second."""
+    return key.shape[-1] / _raw(query, key) ** 0.5
+
+
 @_scaled_slip(SCALE)
 def not_scaled(query, key):
     """The scale is missing: divide the scores by the square root of d_k."""

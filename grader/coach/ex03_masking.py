@@ -101,6 +101,13 @@ def mirrored(n, device=None):
     return _causal(n, device).flip(0)
 
 
+@causal_mask.slip(ITSELF)
+def all_but_itself(n, device=None):
+    """Only the diagonal is False: it is j <= i, which leaves out the future and keeps the token
+    itself."""
+    return _keys(n, device) != _queries(n, device)
+
+
 @causal_mask.slip("the chapter's text, Where the documents are loose")
 def ones_and_zeros(n, device=None):
     """The triangle is right, but it holds floats, 1.0 and 0.0: a mask is of booleans."""
@@ -169,6 +176,25 @@ def _real(lengths, n):
 def marks_the_padding(lengths, n):
     """True and False are swapped: True stands on the real tokens, you marked the padding."""
     return ~_real(lengths, n)
+
+
+@padding_mask.slip(BOOLEAN)
+def marks_what_lies_beyond(lengths, n):
+    """The comparison is turned round, it is > where it should be <: True stands on the real
+    tokens."""
+    return torch.arange(n, device=lengths.device) > lengths[:, None]
+
+
+@padding_mask.slip(PADDING)
+def only_the_first_padding(lengths, n):
+    """Only the place after the last real token is True: compare with <, not with ==."""
+    return torch.arange(n, device=lengths.device) == lengths[:, None]
+
+
+@padding_mask.slip(PADDING)
+def all_but_the_first_padding(lengths, n):
+    """Only the place after the last real token is False: compare with <, not with !=."""
+    return torch.arange(n, device=lengths.device) != lengths[:, None]
 
 
 @padding_mask.slip(PADDING)
@@ -302,6 +328,13 @@ def padding_forgotten(lengths, n):
 
 
 @decoder_mask.slip(DECODER)
+def causal_mask_as_it_is(lengths, n):
+    """This is the causal mask alone, [n, n]: the padding of each sequence has to be joined to it,
+    [batch, n, n]."""
+    return _causal(n, lengths.device)
+
+
+@decoder_mask.slip(DECODER)
 def first_key_always_open(lengths, n):
     """The first key stays True even where the length is 0: such a sequence has no real key."""
     return _causal(n, lengths.device) & _real(lengths.clamp_min(1), n)[:, None, :]
@@ -319,6 +352,13 @@ def empty_sequence_wraps(lengths, n):
 def future_forgotten(lengths, n):
     """This is the padding mask alone: the queries see the future."""
     return _real(lengths, n)[:, None].expand(-1, n, n)
+
+
+@decoder_mask.slip(DECODER)
+def padding_mask_as_it_is(lengths, n):
+    """This is the padding mask alone, [batch, 1, n]: the causal mask has to be joined to it,
+    [batch, n, n]."""
+    return _real(lengths, n)[:, None]
 
 
 @decoder_mask.slip(DECODER)

@@ -95,6 +95,13 @@ def largest_over_the_last_dimension(scores, dim=-1):
 
 
 @softmax.slip(WEIGHTS_IN_001)
+def largest_of_rows_sum_of_columns(scores, dim=-1):
+    """The largest is that of each row, but the sum runs down the columns: both go over the same
+    `dim`."""
+    return _share(_exp(scores, dim), -2 if scores.dim() > 1 else -1)
+
+
+@softmax.slip(WEIGHTS_IN_001)
 def divided_by_the_sum_of_everything(scores, dim=-1):
     """All your weights together sum to 1: `.sum()` went over the whole tensor, not over `dim`."""
     powers = _exp(scores, dim)
@@ -151,6 +158,23 @@ def nan_gradient_where_all_closed(scores, dim=-1):
     return torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)
 
 
+@softmax.slip("exercises/RULES.md, What you give back: gradients")
+def gradient_of_the_powers_only(scores, dim=-1):
+    """The sum is cut off from the graph: the gradient has to get back through what you divide by,
+    too."""
+    powers = _exp(scores, dim)
+    return powers / (powers / _share(powers, dim)).nan_to_num(1).detach()
+
+
+@softmax.slip("exercises/RULES.md, What you give back: gradients")
+def gradient_of_the_sum_only(scores, dim=-1):
+    """The powers are cut off from the graph: the gradient has to get back through what you divide,
+    too, not only through the sum."""
+    powers = _exp(scores, dim)
+    whole = powers.sum(dim, keepdim=True)
+    return powers.detach() / whole.masked_fill(whole == 0, 1)
+
+
 @softmax.slip(BLIND)
 def even_where_all_closed(scores, dim=-1):
     """A query that may look at nothing looks at everything: its row must become zeros."""
@@ -161,6 +185,13 @@ def even_where_all_closed(scores, dim=-1):
 def without_exp(scores, dim=-1):
     """You divided the scores by their sum: exp is missing, so weights can be negative."""
     return scores / scores.sum(dim, keepdim=True)
+
+
+@softmax.slip("the chapter's text, The formula")
+def differences_without_exp(scores, dim=-1):
+    """The largest was taken off, but exp is missing: the differences themselves were shared out."""
+    differences = scores - _peak(scores, dim)
+    return differences / differences.sum(dim, keepdim=True)
 
 
 @softmax.slip("the chapter's text, The formula")
@@ -539,6 +570,20 @@ def sigmoid_of_scores(query, key, mask=None):
 def query_with_itself(query, key, mask=None):
     """You compared the queries with themselves: the scores are queries against keys."""
     return _softmax(_closed(_scaled(query, query), mask))
+
+
+@attention_weights.slip('document 002, "Key and Query Vectors"')
+def keys_with_themselves(query, key, mask=None):
+    """You compared the keys with themselves: the scores are queries against keys."""
+    scores = _scaled(key, key)
+    return _softmax(scores if key.shape[-2] != query.shape[-2] else _closed(scores, mask))
+
+
+@attention_weights.slip(BLIND)
+def all_masked_taken_for_no_mask(query, key, mask=None):
+    """A mask that is False throughout was taken for none: ask `mask is not None`, not
+    mask.any()."""
+    return _softmax(_closed(_scaled(query, key), mask if mask is not None and mask.any() else None))
 
 
 # What `grader show` draws

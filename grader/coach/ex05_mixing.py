@@ -564,6 +564,20 @@ def nan_for_a_masked_query(query, key, value, mask=None):
     return torch.softmax(_closed(_scores(query, key), mask), -1) @ value
 
 
+@attention.slip(BLIND)
+def all_masked_taken_for_no_mask(query, key, value, mask=None):
+    """A mask that is False throughout was taken for none: ask `mask is not None`, not
+    mask.any()."""
+    return _attend(query, key, value, mask if mask is not None and mask.any() else None)
+
+
+@attention.slip(ROLES)
+def keys_with_themselves(query, key, value, mask=None):
+    """You compared the keys with themselves: the scores are queries against keys, a row for each
+    query."""
+    return _attend(key, key, value, mask if key.shape[-2] == query.shape[-2] else None)
+
+
 @attention.slip(FUTURE)
 def causal_unasked(query, key, value, mask=None):
     """You masked the future although no mask was given: None means everywhere."""
@@ -639,6 +653,14 @@ def keys_and_values_swapped(x, w_q, w_k, w_v, causal=False):
 def tokens_handed_over(x, w_q, w_k, w_v, causal=False):
     """You mixed the tokens themselves: they go through w_v first."""
     return _attend(x @ w_q, x @ w_k, x, _if(causal, _causal(x)))
+
+
+@self_attention.slip(FORMULA)
+def tokens_added(x, w_q, w_k, w_v, causal=False):
+    """The tokens themselves were added to what came out: a model does that around its attention,
+    here the attention alone is asked for."""
+    mixed = _self(x, w_q, w_k, w_v, _if(causal, _causal(x)))
+    return mixed + x if mixed.shape == x.shape else mixed
 
 
 @self_attention.slip(PROJECTIONS)

@@ -568,6 +568,20 @@ def keys_mixed(query, key, value, n_heads, mask=None):
     return _multi(query, key, key, n_heads, mask)
 
 
+@multi_head.slip(ROLES)
+def values_compared(query, key, value, n_heads, mask=None):
+    """You compared the queries with the values: the scores are queries against keys."""
+    return _multi(query, value, value, n_heads, mask)
+
+
+@multi_head.slip(ROLES)
+def keys_with_themselves(query, key, value, n_heads, mask=None):
+    """You compared the keys with themselves: the scores are queries against keys, a row for each
+    query."""
+    _check(query, key, value, n_heads, mask)
+    return _multi(key, key, value, n_heads, mask if key.shape == query.shape else None)
+
+
 @multi_head.slip('document 000, "Self-Attention Mechanism": weights over the keys sum to 1')
 def over_the_queries(query, key, value, n_heads, mask=None):
     """The softmax ran over the queries (dim -2): the weights of one query must sum to 1."""
@@ -682,6 +696,13 @@ def everything_for_a_masked_query(query, key, value, n_heads, mask=None):
         return _attend(q, k, v, mask, fill=-3e4)
 
     return _multi(query, key, value, n_heads, mask, attend=attend)
+
+
+@multi_head.slip(BLIND)
+def all_masked_taken_for_no_mask(query, key, value, n_heads, mask=None):
+    """A mask that is False throughout was taken for none: ask `mask is not None`, not
+    mask.any()."""
+    return _multi(query, key, value, n_heads, mask if mask is not None and mask.any() else None)
 
 
 @multi_head.slip(ANY_BATCH)
@@ -861,6 +882,15 @@ class one_layer_under_several_names(_Layer):
 
 
 @MultiHeadAttention.slip(ROLES)
+class one_layer_four_times(_Layer):
+    """All four are one and the same nn.Linear, so each loads over the others: [nn.Linear(...)] * 4
+    makes one layer and names it four times, a comprehension makes four."""
+
+    def make(self, d_model, bias):
+        self.w_q = self.w_k = self.w_v = self.w_o = nn.Linear(d_model, d_model, bias=bias)
+
+
+@MultiHeadAttention.slip(ROLES)
 class w_k_for_values(_Layer):
     """The values are made by w_k, like the keys: w_v is never used."""
 
@@ -957,6 +987,14 @@ class n_heads_ignored(_Layer):
 
     def mix(self, query, key, value, mask):
         return _multi(query, key, value, 1, mask)
+
+
+@MultiHeadAttention.slip(FORMULA)
+class as_many_heads_as_features(_Layer):
+    """Each head is one feature wide, there are d_model of them: n_heads says how many there are."""
+
+    def mix(self, query, key, value, mask):
+        return _multi(query, key, value, self.d_model, mask)
 
 
 @MultiHeadAttention.slip("the docstring of MultiHeadAttention: n_heads")

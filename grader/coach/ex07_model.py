@@ -190,6 +190,36 @@ def sines_only(n, d_model, device=None):
 
 
 @positional_encoding.slip(WAVES)
+def cosines_only(n, d_model, device=None):
+    """All your features are cosines: the even ones are sines."""
+    angles = _angles(n, d_model, device)
+    return _in_turn(angles.cos(), angles.cos(), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def exponents_odd(n, d_model, device=None):
+    """Your exponents are 1, 3, 5, ... over d_model: they are 0, 2, 4, ..., those of the even
+    features."""
+    return _waves(_angles(n, d_model, device, lambda even: (even + 1) / d_model), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def power_forgotten(n, d_model, device=None):
+    """You multiply 10000 by 2i / d_model: 2i / d_model is the exponent, 10000 ** (2i / d_model)."""
+    place = torch.arange(n, device=device)[:, None]
+    even = torch.arange(0, d_model, step=2, device=device)
+    return _waves(place / (10000 * even / d_model), d_model)
+
+
+@positional_encoding.slip(WAVES)
+def times_instead_of_power(n, d_model, device=None):
+    """You divide by 10000 and multiply by 2i / d_model: it is the exponent of 10000."""
+    place = torch.arange(n, device=device)[:, None]
+    even = torch.arange(0, d_model, step=2, device=device)
+    return _waves(place / 10000 * (even / d_model), d_model)
+
+
+@positional_encoding.slip(WAVES)
 def angles_only(n, d_model, device=None):
     """These are the angles themselves: sine and cosine are missing."""
     angles = _angles(n, d_model, device)
@@ -488,6 +518,20 @@ def padding_instead(x, lengths=None):
         return x.mean(dim=1)
     padding = ~_real(x, _checked(x, lengths))
     return (x * padding[:, :, None]).sum(1) / padding.sum(1)[:, None].clamp_min(1)
+
+
+@mean_pool.slip(PADDING)
+def padding_over_the_lengths(x, lengths=None):
+    """The mask is turned round: the padding was added up and the words were left out."""
+    lengths = _checked(x, lengths)
+    return (x * ~_real(x, lengths)[:, :, None]).sum(1) / lengths[:, None]
+
+
+@mean_pool.slip("the chapter's text, The formula: X, H, Z1, logits")
+def mean_rounded_down(x, lengths=None):
+    """The mean was rounded down to a whole number: `//` does that, `/` divides."""
+    lengths = _checked(x, lengths)
+    return _kept(x, lengths).sum(1) // lengths[:, None]
 
 
 @mean_pool.slip(PADDING)
@@ -854,6 +898,15 @@ class positions_added_twice(_Model):
     def embed(self, ids):
         x = self.embedding(ids)
         return x + 2 * self.waves(x).to(x.dtype) if self.positions else x
+
+
+@NextWordModel.slip(ORDER)
+class positions_taken_off(_Model):
+    """The encoding was subtracted: add it to the embeddings."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x - self.waves(x).to(x.dtype) if self.positions else x
 
 
 @NextWordModel.slip(ORDER)

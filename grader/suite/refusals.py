@@ -14,8 +14,6 @@ from grader.suite.promises import Rule
 
 # three shapes of four dimensions, twice: a sentence that names every number there is names none
 MOST_NUMBERS = 24
-# of a misfit that has no sizes that could be named
-NO_SIZES: tuple[str, ...] = ()
 BETWEEN = re.compile(r"(?<=\d)\s*[x\u00d7*]\s*(?=\d)", re.IGNORECASE)
 EMPTY_BRACKETS = re.compile(r"\(\)|\[\]")
 NUMBER = re.compile(r"(?<![A-Za-z_\d.])-?\d+(?!\d|\.\d)")
@@ -33,7 +31,8 @@ class Misfit:
     Attributes:
         why: what does not fit, with the sizes: "`query` is 3 wide and `key` is 2 wide".
         call: makes the call.
-        names: what the error must name instead of one of the sizes in `why`; empty: nothing.
+        names: what the error must name instead of one of the sizes in `why`; empty: nothing, as
+            where `why` tells of a tensor without dimensions, [].
     """
 
     why: str
@@ -102,6 +101,8 @@ def _names_enough(problem: Exception, misfit: Misfit, kind: str) -> None:
 
 def _lacking(said: str, misfit: Misfit) -> list[str]:
     """List what a sentence should have named and did not."""
+    if EMPTY_BRACKETS.search(misfit.why):
+        return []
     if misfit.names is not None:
         return [word for word in misfit.names if word not in said]
     wanted, named = numbers_in(misfit.why), numbers_in(said)

@@ -1,6 +1,6 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
-Five lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+Six lots, by people who had seen neither the suites nor the coach; each says what is wrong.
 They are told by the checks, and make up the classes that the benchmark grades.
 """
 
