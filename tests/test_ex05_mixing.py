@@ -205,8 +205,8 @@ REFUSALS = [
         "linear_combination", "ValueError: `weights` is not a vector.",
         ("`weights` is [5, 1], with 2 dimensions, for 5 tokens",
          refused("linear_combination", weights_tokens, _0=(5, 1))),
-        ("`weights` is [2, 5], with 2 dimensions, for 5 tokens",
-         refused("linear_combination", weights_tokens, _0=(2, 5))),
+        *((f"`weights` is {list(shape)}, with 2 dimensions, for 5 tokens",
+           refused("linear_combination", weights_tokens, _0=shape)) for shape in ((2, 5), (1, 5))),
         ("`weights` is [], with 0 dimensions, for 1 token",
          refused("linear_combination", lambda d: weights_tokens(d, n=1), _0=())),
     ),
@@ -388,6 +388,12 @@ REFUSALS = [
          refused("cross_attention", lambda d: two_sequences(d, 2), _1=(1, 7, 11))),
         ("`x` is [2, 5, 3], a batch of 2, and `memory` is [7, 11], without a batch",
          refused("cross_attention", lambda d: two_sequences(d, 2), _1=(7, 11))),
+        ("`x` is [5, 3], without a batch, and `memory` is [2, 7, 11], a batch of 2",
+         refused("cross_attention", lambda d: two_sequences(d, 2), _0=(5, 3))),
+        *((f"`x` is {list(shape)} and `memory`, which has a mask, is [2, 7, 11]",
+           lambda a, d, shape=shape: a.cross_attention(d(*shape), *two_sequences(d, 2)[1:],
+                                                       d.mask(2, 7)))
+          for shape in ((5, 3), (3, 5, 3), (1, 5, 3))),
     ),
     refusal(
         "cross_attention", "ValueError: `memory_mask` is not [*batch, k].",
