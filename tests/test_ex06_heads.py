@@ -262,6 +262,8 @@ REFUSALS = [
          refused("multi_head", value=(1, 7, 6))),
         ("`query` is [5, 6], without a batch, and `key` is [2, 7, 6]",
          refused("multi_head", query=(5, 6))),
+        ("`query` is [1, 2, 5, 6] and `key` is [2, 7, 6], and there is a mask",
+         lambda a, d: a.multi_head(d(1, 2, 5, 6), d(2, 7, 6), d(2, 7, 6), 3, d.mask(2, 1, 7))),
     ),
     refusal(
         "multi_head", DIVIDES,
@@ -275,6 +277,8 @@ REFUSALS = [
         ("`mask` is [3, 5, 7], one table for each head: it has no dimension for the heads",
          masked_call((3, 5, 7))),
         ("`mask` is [2, 3, 5, 7], with a dimension for the heads", masked_call((2, 3, 5, 7), 2)),
+        ("`mask` is [1, 2, 1, 7] and the scores of a head are [2, 5, 7]",
+         masked_call((1, 2, 1, 7), 2)),
         ("`mask` is [2, 5, 7], a batch of 2, and `query` is [5, 6], without a batch",
          masked_call((2, 5, 7))),
         ("`mask` is [2, 5, 7] and `query` has a batch of 1", masked_call((2, 5, 7), 1)),

@@ -61,5 +61,7 @@ def query_key_refusals(exercise: str) -> list[Refusal]:
              call((1, 3, 5, 4), (1, 1, 3, 7, 4))),
             ("`query` is [2, 5, 3] and `key` is [7, 3], without a batch",
              call((2, 5, 3), (7, 3))),
+            ("`query` is [1, 1, 3] and `key` is [1, 3], without a batch",
+             call((1, 1, 3), (1, 3))),
         ),
     ]  # fmt: skip

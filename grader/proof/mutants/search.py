@@ -69,7 +69,8 @@ def _tried(call: Call, world: World, seed: int) -> Result:
         with world.active():
             return call(world)
     except (ValueError, KeyError) as problem:
-        return Result(refused=f"{type(problem).__name__}: {problem}")
+        kind = "KeyError" if isinstance(problem, KeyError) else "ValueError"
+        return Result(refused=f"{kind}: {problem}")
     except Exception as problem:
         return Result(error=type(problem).__name__)
     finally:
