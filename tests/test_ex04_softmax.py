@@ -152,6 +152,8 @@ REFUSALS = [
          lambda a, d: a.attention_weights(*query_key(d, 2), d.mask(2, 7))),
         ("`mask` is [2, 5, 7] and would enlarge the scores, [5, 7]",
          lambda a, d: a.attention_weights(*query_key(d), d.mask(2, 5, 7))),
+        ("`mask` is [1, 5, 7] and the scores are [5, 7], without a batch",
+         lambda a, d: a.attention_weights(*query_key(d), d.mask(1, 5, 7))),
         ("`mask` is [5, 7] and would repeat the scores, [1, 7]",
          lambda a, d: a.attention_weights(*query_key(d, q=1), d.mask(5, 7))),
     ),

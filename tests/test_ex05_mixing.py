@@ -292,6 +292,8 @@ REFUSALS = [
          lambda a, d: a.attention(*qkv(d), d.mask(5, 4))),
         ("`mask` is [2, 3, 5], a batch of 2, and the scores are [3, 5], without a batch",
          lambda a, d: a.attention(*qkv(d, q=3, k=5), d.mask(2, 3, 5))),
+        ("`mask` is [1, 3, 5], a batch of 1, and the scores are [3, 5], without a batch",
+         lambda a, d: a.attention(*qkv(d, q=3, k=5), d.mask(1, 3, 5))),
         ("`mask` is [3, 5] and would repeat the scores, [1, 5]",
          lambda a, d: a.attention(*qkv(d, q=1, k=5), d.mask(3, 5))),
         ("`mask` is [3, 5] and would repeat the scores, [3, 1]",

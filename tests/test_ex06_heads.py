@@ -236,6 +236,8 @@ REFUSALS = [
          lambda a, d: a.multi_head(d(5, 6), d(6), d(5, 6), 3)),
         ("`value` is [6], with 1 dimension",
          lambda a, d: a.multi_head(d(5, 6), d(7, 6), d(6), 3)),
+        ("`query` is [6], with 1 dimension, and there is a mask",
+         lambda a, d: a.multi_head(d(6), d(2, 7, 6), d(2, 7, 6), 3, d.mask(2, 1, 7))),
     ),
     refusal(
         "multi_head", "ValueError: `query`, `key` and `value` differ in width.",
@@ -281,6 +283,8 @@ REFUSALS = [
          masked_call((1, 2, 1, 7), 2)),
         ("`mask` is [2, 5, 7], a batch of 2, and `query` is [5, 6], without a batch",
          masked_call((2, 5, 7))),
+        ("`mask` is [1, 5, 7], a batch of 1, and `query` is [5, 6], without a batch",
+         masked_call((1, 5, 7))),
         ("`mask` is [2, 5, 7] and `query` has a batch of 1", masked_call((2, 5, 7), 1)),
         ("`mask` is [5, 7] and there is 1 query", masked_call((5, 7), 1, q=1)),
         ("`mask` is [5, 7] and there is 1 key", masked_call((5, 7), 1, k=1)),
