@@ -346,6 +346,8 @@ REFUSALS = [
     refusal(
         "cross_attention", "ValueError: `x` or `memory` has fewer than two dimensions.",
         ("`x` is [3], with 1 dimension", refused("cross_attention", two_sequences, _0=(3,))),
+        ("`x` is [3], with 1 dimension, and the memory has a mask",
+         lambda a, d: a.cross_attention(d(3), *two_sequences(d)[1:], d.mask(7))),
         ("`memory` is [11], with 1 dimension",
          refused("cross_attention", two_sequences, _1=(11,))),
     ),

@@ -25,6 +25,8 @@ from grader.suite.refusals import Refusal, refused
 from grader.suite.tolerance import OTHER_FLOATS, Tolerance
 
 Law = Callable[[Any, Draw, Case], None]
+# blocks are 16, 32 or 64 wide
+MANY = 67
 # so many times is drawn anew until no two scores share the first place
 TRIES = 60
 
@@ -65,6 +67,7 @@ def checks_by_law(
         "values": _each(values, cases),
         "square": _law(values, _squares(cases), Rule("sizes"), about="shapes"),
         "ones": _law(values, _ones(cases), Rule("sizes"), about="shapes"),
+        "many": _law(values, _many(cases), Rule("sizes"), about="shapes"),
         "drawn": _law(values_at_drawn_sizes, _subjects(cases), Rule("sizes"), about="shapes"),
         "documents": _law(values, _documents(cases), Rule("calls"), about="shapes"),
         "batches": _law(values, _batches(cases), Rule("batch"), about="shapes"),
@@ -147,6 +150,13 @@ def _ones(cases: Sequence[Case]) -> list[Subject]:
         if len(case.dimensions) > 1:
             found.append(_all_one(case, (1,) if case.takes_batches else case.batch))
     return _subjects(found)
+
+
+def _many(cases: Sequence[Case]) -> list[Subject]:
+    """Let each size be larger than a block: what is worked out in parts is put together."""
+    return _subjects(
+        case.at(*case.batch, **{name: MANY}) for case in cases for name in case.dimensions
+    )
 
 
 def _of_one_entry(cases: Sequence[Case]) -> list[Case]:
