@@ -403,7 +403,7 @@ REFUSALS = [
         "cross_attention", "ValueError: `memory_mask` is not [*batch, k].",
         *((f"`memory_mask` is {list(shape)} and the memory is [2, 7, 11]",
            lambda a, d, shape=shape: a.cross_attention(*two_sequences(d, 2), d.mask(*shape)))
-          for shape in ((7,), (1, 7), (2, 1), (2, 5), (2, 5, 7), (2, 1, 7))),
+          for shape in ((7,), (1, 7), (4, 7), (2, 1), (2, 5), (2, 5, 7), (2, 1, 7))),
         ("`memory_mask` is [5, 7] and the memory is [7, 11]",
          lambda a, d: a.cross_attention(*two_sequences(d), d.mask(5, 7))),
     ),

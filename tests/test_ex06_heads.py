@@ -270,6 +270,7 @@ REFUSALS = [
     refusal(
         "multi_head", DIVIDES,
         ("`n_heads` is 4 and d_model is 6", refused("multi_head", n_heads=4)),
+        ("`n_heads` is 5 and d_model is 6", refused("multi_head", n_heads=5)),
         ("`n_heads` is 0 and d_model is 6", refused("multi_head", n_heads=0)),
         ("`n_heads` is -3 and d_model is 6", refused("multi_head", n_heads=-3)),
     ),
