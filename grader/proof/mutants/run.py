@@ -101,10 +101,9 @@ def _told_by(mutant: Mutant) -> tuple[str, str]:
             _limit()
             if not run(check, world, Setting(), tape=tape)[0].passed:
                 return check.name, ""
-        _limit()
         names = sorted({check.exercise for check in _checks(known, mutant)})
         right = World(mutant.folder, known.names())
-        return "", difference(right, world, mutant.stem, names)
+        return "", difference(right, world, mutant.stem, names, _limit)
     except TimeoutError:
         return "the time limit", ""
     finally:
@@ -119,7 +118,7 @@ def _checks(known: Catalogue, mutant: Mutant) -> list[Check]:
 
 
 def _limit() -> None:
-    """Begin to count the time of a check anew."""
+    """Begin to count the time of a check, or of a call, anew."""
 
     def ring(*_: object) -> None:
         raise TimeoutError

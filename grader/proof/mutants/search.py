@@ -46,15 +46,28 @@ class Result:
 Call = Callable[[World], Result]
 
 
-def difference(right: World, mutant: World, stem: str, names: Sequence[str]) -> str:
-    """Return a call that tells the mutant, with a `!` before it; or why there is none."""
+def difference(
+    right: World, mutant: World, stem: str, names: Sequence[str], limit: Callable[[], None]
+) -> str:
+    """Return a call that tells the mutant, with a `!` before it; or why there is none.
+
+    Args:
+        right: the answer that the mutant was made of.
+        mutant: the mutant.
+        stem: its chapter.
+        names: the exercises that are called.
+        limit: begins to count the time of a call anew.
+    """
     warnings.simplefilter("ignore")
     words, count, end = False, 0, time.process_time() + SECONDS
     while count < CALLS and time.process_time() < end:
         at, count = count, count + 1
         dice = random.Random(at)
         label, call = _a_call(stem, dice.choice(names), dice, at)
-        one, other = _tried(call, right, at), _tried(call, mutant, at)
+        limit()
+        one = _tried(call, right, at)
+        limit()
+        other = _tried(call, mutant, at)
         if one.error:
             continue  # nobody has promised anything about this
         if _differ(one, other):
