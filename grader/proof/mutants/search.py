@@ -23,7 +23,7 @@ from grader.suite import tolerance
 from grader.suite.case import Case, floating
 from grader.suite.check import load_suite
 from grader.suite.draw import Draw
-from grader.suite.laws import spaced, swapped, turned
+from grader.suite.laws import MANY, spaced, swapped, turned
 from grader.suite.refusals import numbers_in
 
 # as many calls as this, or as so many seconds of the processor allow
@@ -146,6 +146,8 @@ def _resized(case: Case, dice: random.Random) -> Case:
     same = dice.random() < 0.3
     size = dice.randint(1, 4)
     sizes = {name: size if same else dice.randint(1, 5) for name in case.dimensions}
+    if dice.random() < 0.1:
+        sizes[dice.choice(list(sizes))] = MANY
     batch = [dice.randint(1, 3) for _ in range(dice.randint(0, 3))] if case.takes_batches else ()
     return replace(case, sizes=sizes, batch=tuple(batch))
 
