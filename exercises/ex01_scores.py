@@ -1,33 +1,39 @@
-"""Chapter 1 of 7. Scores: how well two tokens match.
+"""Chapter 1. Scores: how well two tokens match.
 
 The question
     Every token is a vector, a list of d numbers. A token that wants to know which other tokens
-    matter to it needs one number for each of them: large where the two belong together. What
-    number, and how do you get all of them at once?
+    matter to it needs one number for each of them: large where the two belong together. Which
+    number could that be, and how do you get all of them at once?
 
 The formula
     score(a, b) = a . b = a_0 b_0 + a_1 b_1 + ... + a_(d-1) b_(d-1)
 
-    Compare the tokens themselves and each one mostly finds itself: what a token is and what it
-    is looking for are one vector. So every token gets two: a query, what it looks for, and a key,
-    what it has to offer. Both are projections, learned matrices times the token, plus a bias if
-    there is one. Score number (i, j) is query i times key j, and all of them are one product:
+    If you compare the tokens themselves, each one mostly finds itself, because one vector then has
+    to say both what a token is and what it is looking for. So every token gets two vectors: a
+    query, which says what it is looking for, and a key, which says what it has to offer. Both are
+    projections: the token times a learned matrix, plus a bias if there is one. The score (i, j) is
+    the dot product of query i and key j, and a single matrix product gives all of them:
 
     Q = X W_Q + b_Q,    K = X W_K + b_K,    S = Q K^T
 
 Shapes
-    One projection, written down in three ways. All three give the same numbers:
+    A projection can be written in three ways. All three give the same numbers:
 
-    tokens are    you hold                            you compute    you get
-    rows          x [n, d_in]  weight [d_in, d_out]   x W + b        [n, d_out]  project_rows
-    rows          x [n, d_in]  weight [d_out, d_in]   x W^T + b      [n, d_out]  project_linear
-    columns       x [d_in, n]  weight [d_out, d_in]   W x + b 1^T    [d_out, n]  project_columns
+    tokens are    you have                             you compute    you get
+    rows          x [n, d_in]  weight [d_in, d_out]    x W + b        [n, d_out]  project_rows
+    rows          x [n, d_in]  weight [d_out, d_in]    x W^T + b      [n, d_out]  project_linear
+    columns       x [d_in, n]  weight [d_out, d_in]    W x + b 1^T    [d_out, n]  project_columns
 
-    In a signature, Float[Tensor, "*batch n d"] is only a note: a floating tensor whose last sizes
-    are called n and d. *batch stands for any number of dimensions before them, none too: [5, 3],
-    [2, 5, 3] and [4, 2, 5, 3] all are [*batch, n, d]. `.mT` or transpose(-2, -1) turns the last two
-    whatever stands before; `.T` turns all of them. After that the numbers lie in memory in another
-    order: `view` stops there, `reshape` does not.
+    Check which weight you have: a square one fits either way round, and the wrong product does not
+    crash, it only gives wrong numbers.
+
+    In a signature, Float[Tensor, "*batch n d"] is only a note: a tensor of floats whose last two
+    sizes are called n and d. *batch stands for any number of dimensions before them, including
+    none: [5, 3], [2, 5, 3] and [4, 2, 5, 3] are all [*batch, n, d].
+
+    `.mT` and transpose(-2, -1) swap the last two dimensions, whatever comes before them; `.T`
+    reverses all of them. After a transpose the numbers lie in memory in another order: `view` then
+    fails, `reshape` works.
 
     Then the scores, one row for each query and one column for each key:
 
@@ -37,31 +43,28 @@ Shapes
                                     query 2 [ -2.2   -0.2   -6.6 ]
 
 By hand
-    In document 002 the tokens t_0 = (0.3367, 0.1288, 0.2345, 0.2303, -1.1229) and
-    t_1 = (-0.1863, 2.2082, -0.6380, 0.4617, 0.2674) have the naive score
-    -0.0627 + 0.2844 - 0.1496 + 0.1063 - 0.3003 = -0.1219; the document, with more digits of the
-    tokens, has -0.1217. Swap the two: the same. Query 0 is (-1.6964, 1.3355, -0.5133, 0.0674) and
-    key 0 is (0.6023, -0.7260, 1.1799, 0.2383). Their score is
+    Document 002 has the tokens t_0 = (0.3367, 0.1288, 0.2345, 0.2303, -1.1229) and
+    t_1 = (-0.1863, 2.2082, -0.6380, 0.4617, 0.2674). Their naive score is
+    -0.0627 + 0.2844 - 0.1496 + 0.1063 - 0.3003 = -0.1219 (-0.1217 with all the digits). Swap the
+    two and it is the same. Query 0 is (-1.6964, 1.3355, -0.5133, 0.0674) and key 0 is
+    (0.6023, -0.7260, 1.1799, 0.2383). Their score is
     -1.0217 - 0.9696 - 0.6056 + 0.0161 = -2.5808 (printed: -2.5809). Now try query 0 with key 1,
     (-0.6521, 4.4224, -3.7460, -1.2657): it should be near 8.85. Is query 1 with key 0 the same?
-
-Where the documents are loose
-    They disagree about which side the weight stands on, and none is wrong: 002 multiplies rows
-    by a [d_in, d_out] weight, 001 transposes what nn.Linear stores, 003 and 004 multiply columns.
-    Find out which you hold: with a square weight the wrong product does not crash, it only
-    gives wrong numbers.
-    Document 001 has square weights; they need not be, in 002 they are 5 x 4. Document 000 calls
-    the projections affine and later a plain matrix product: the bias is optional.
-    Document 003 writes k = W_v * x for the value: it means v. It calls S an n x n matrix: so it
-    is when the tokens score themselves, in general it is q x k, as many rows as queries.
+    Answers, with reasons, and more questions: `python -m grader quiz ex01_scores`
 
 The rules
-    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
-    devices, gradients, memory, refusals.
+    What every function has to keep, whatever its stub says, is in RULES.md beside this file:
+    dtypes, devices, gradients, memory, refusals. A word that is new to you may have a card in
+    CARDS.md: batch, broadcasting, device, dtype, gradient, strides, view. Or print one with
+    `python -m grader hint strides`.
 
 May be used
     Anything in torch: torch.dot, torch.matmul or its short form @, transpose or .mT, sum.
-    torch.nn.functional.linear is project_linear ready-made: compare with it, after you wrote yours.
+    torch.nn.functional.linear is project_linear ready-made: compare yours with it once yours works.
+
+If you have the documents
+    They put the weight on different sides, and all are right: 002 as in project_rows, 001 as in
+    project_linear, 003 and 004 as in project_columns.
 """
 
 from __future__ import annotations
@@ -76,15 +79,15 @@ def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor,
 
     Difficulty 1 of 5, about 5 minutes.
 
-    It grows with the lengths of the vectors: it is not the cosine. As a tensor, not a Python
-    number, it lets gradients flow back.
+    It grows with the lengths of the vectors: it is not the cosine. Return a tensor, not a Python
+    number, so that gradients can flow back through it.
 
     Args:
         a: a vector [d].
         b: another one [d].
 
     Returns:
-        The products entry by entry, added up: a tensor without dimensions [].
+        The sum of the products, entry by entry: a tensor without dimensions, [].
 
     Raises:
         ValueError: `a` or `b` is not a vector.
@@ -100,12 +103,12 @@ def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor,
 
 
 def naive_scores(tokens: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n n"]:
-    """Score every token against every token of its own sequence, as they are.
+    """Score every token against every token of its own sequence, without projections.
 
     Difficulty 1 of 5, about 5 minutes.
 
     So the scores are symmetric, and the diagonal holds the squared lengths. One matrix product
-    does it; two loops over the tokens would be right and far too slow.
+    does it; two loops over the tokens would be right but far too slow.
 
     Args:
         tokens: one token per row [*batch, n, d].
@@ -135,7 +138,7 @@ def project_rows(
 
     Difficulty 2 of 5, about 10 minutes.
 
-    Every token goes through the same weight and gets the same bias, whatever its place. The
+    Every token is multiplied by the same weight and gets the same bias, whatever its position. The
     weight is one matrix for the whole batch.
 
     Args:
@@ -172,8 +175,8 @@ def project_linear(
 
     Difficulty 2 of 5, about 5 minutes.
 
-    nn.Linear keeps one row of its weight for each number it puts out. Mind the square weight: it
-    fits without the transpose too, and the answer is wrong.
+    nn.Linear stores one row of its weight for each number of the output. Mind a square weight: it
+    fits without the transpose too, but the answer is wrong.
 
     Args:
         x: tokens as rows [*batch, n, d_in].
@@ -208,9 +211,9 @@ def project_columns(
 
     Difficulty 2 of 5, about 10 minutes.
 
-    The textbook's way: a token stands upright, the weight comes from the left. The row of ones
-    in the formula only says that every column gets the whole bias. Mind n = d_out: then the bias
-    also fits along the wrong direction, and the answer is wrong.
+    Textbooks often write it so: each token is a column, and the weight comes from the left. The
+    row of ones in the formula only says that every column gets the whole bias. Mind n = d_out:
+    then the bias also fits in the wrong direction, and the answer is wrong.
 
     Args:
         x: tokens as columns [*batch, d_in, n].
@@ -246,7 +249,7 @@ def dot_product_scores(
     Difficulty 2 of 5, about 10 minutes.
 
     There may be more keys than queries, or fewer. Every sequence of a batch has its own queries
-    and its own keys: batches of different size do not fit, not even a batch of one.
+    and its own keys: batches of different sizes do not fit, not even a batch of one.
 
     Args:
         query: what each position asks for [*batch, q, d_k].

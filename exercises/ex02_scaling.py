@@ -1,18 +1,21 @@
-"""Chapter 2 of 7. Scaling: why scores are divided by sqrt(d_k).
+"""Chapter 2. Scaling: why scores are divided by sqrt(d_k).
 
 The question
-    A dot product adds up d_k products. The wider the keys, the further the scores lie apart, and
-    the softmax of chapter 4 answers to differences: with scores far apart one key takes
-    everything, and nothing is left to learn from. How far apart do they lie, and what brings them
-    back?
+    A dot product adds up d_k products. The wider the keys, the further apart the scores are, and
+    the softmax of chapter 4 reacts to differences: when scores are far apart, one key takes
+    everything, and nothing is left to learn from. How far apart are they, and how do you bring them
+    back together?
 
 The formula
     scaled = Q K^T / sqrt(d_k)
 
     Let the entries of q and k be independent, with mean 0 and variance 1. Then each product q_i k_i
     has mean 0 and variance 1 as well. Variances of independent numbers add up, so the score has
-    variance d_k, and standard deviation sqrt(d_k). Divide by that, and the spread is 1 at any
-    width. Do not take it on trust: score_spread measures it.
+    variance d_k, and standard deviation sqrt(d_k). Divide by that, and the spread is 1 whatever the
+    width. You need not take this on trust: score_spread measures it.
+
+    d_k is the width of the keys, not their number. It need not be the width of the tokens: in
+    document 002 the tokens are 5 wide and the keys 4.
 
 Shapes
     query [q, d_k]                             spread about sqrt(d_k)       spread about 1
@@ -24,24 +27,21 @@ Shapes
 By hand
     In document 002 the keys are 4 wide, so sqrt(d_k) = 2. The first row of scores,
     (-2.5809, 8.8498, -6.9600), becomes (-1.2905, 4.4249, -3.4800). Go on with the second row,
-    (1.5185, -4.5739, -4.2686). In document 001 d_k is 2: the divisor is 1.4142. What would it
-    have been, had you divided by d_k? And for keys 512 wide?
-
-Where the documents are loose
-    Document 001 divides by "the square of the dimension": it is the square root. It also says
-    that scaling has no systematic effect on the scores. It has: it holds their variance at 1,
-    whatever the width. Document 002 names numerical instability as the reason: the numbers are
-    fine, it is the softmax that saturates and the gradients that vanish.
-    Document 004 takes the square root of the dimension of the embeddings, and 003 of a d that it
-    does not define. It is d_k, the width of the keys, which need not be the embeddings' width:
-    in document 002 the tokens are 5 wide and the keys 4.
+    (1.5185, -4.5739, -4.2686). In document 001 d_k is 2, so the scores are divided by 1.4142. What
+    would the first row have been, had you divided by d_k? And what is sqrt(d_k) for keys 512 wide?
+    Answers, with reasons, and more questions: `python -m grader quiz ex02_scaling`
 
 The rules
-    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
-    devices, gradients, memory, refusals.
+    What every function has to keep, whatever its stub says, is in RULES.md beside this file; words
+    that may be new, such as dtype or device, are in CARDS.md.
 
 May be used
-    Anything in torch and math, and your own chapter 1. torch.randn draws unit-normal numbers.
+    Anything in torch and math, and your own chapter 1. torch.randn draws numbers from the unit
+    normal distribution: mean 0, variance 1.
+
+If you have the documents
+    001 speaks of "the square of the dimension", 004 of the embeddings' dimension: it is the square
+    root of d_k.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from ex01_scores import dot_product_scores
 
 
 def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor, "*batch q k"]:
-    """Bring scores of keys d_k wide back to a spread of about 1: divide by sqrt(d_k).
+    """Divide scores by sqrt(d_k), which brings them back to a spread of about 1.
 
     Difficulty 1 of 5, about 5 minutes.
 
@@ -66,7 +66,7 @@ def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor,
         d_k: the width of the keys that made the scores, at least 1.
 
     Returns:
-        The scores over sqrt(d_k) [*batch, q, k]. Minus infinity stays minus infinity.
+        The scores divided by sqrt(d_k) [*batch, q, k]. Minus infinity stays minus infinity.
 
     Source: document 001, "The Matrix Math"; document 002, "Key and Query Vectors".
 
@@ -80,7 +80,7 @@ def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor,
 def scaled_scores(
     query: Float[Tensor, "*batch q d_k"], key: Float[Tensor, "*batch k d_k"]
 ) -> Float[Tensor, "*batch q k"]:
-    """Score every query against every key, at any width on the same scale: Q K^T / sqrt(d_k).
+    """Score every query against every key, on the same scale at any width: Q K^T / sqrt(d_k).
 
     Difficulty 2 of 5, about 5 minutes.
 
@@ -92,7 +92,7 @@ def scaled_scores(
         key: what each position offers [*batch, k, d_k].
 
     Returns:
-        The scores Q K^T over the square root of d_k [*batch, q, k].
+        The scores Q K^T divided by the square root of d_k [*batch, q, k].
 
     Raises:
         ValueError: `query` or `key` has fewer than two dimensions.
@@ -112,13 +112,13 @@ def scaled_scores(
 def score_spread(
     d_k: int, pairs: int, generator: torch.Generator | None = None
 ) -> Float[Tensor, ""]:
-    """Measure how far unscaled scores lie apart when the keys are d_k wide.
+    """Measure the spread of unscaled scores when the keys are d_k wide.
 
     Difficulty 3 of 5, about 15 minutes.
 
-    An experiment: draw `pairs` queries and as many keys, unit-normal numbers all of them, and take
-    the dot product of each query with its own key. What comes out is measured, so it is near
-    sqrt(d_k), not equal to it.
+    An experiment: draw `pairs` queries and as many keys, all of unit-normal numbers, and take the
+    dot product of each query with its own key. The result is measured, so it is near sqrt(d_k),
+    not equal to it.
 
     Args:
         d_k: the width of queries and keys, at least 1.
@@ -126,12 +126,12 @@ def score_spread(
         generator: where the random numbers come from. None: torch's own generator.
 
     Returns:
-        The standard deviation of the dot products, a floating tensor without dimensions []; to
-        divide by `pairs` or by `pairs` - 1 on the way are both fine. Every number is drawn with
-        `generator`, on its device: in the same state it gives the same answer, in another state
-        another one. With `generator`, no other one is seeded or drawn from.
+        The standard deviation of the dot products, a floating-point tensor without dimensions, [];
+        dividing by `pairs` and dividing by `pairs` - 1 are both fine. Every number is drawn with
+        `generator`, on its device: the same state gives the same answer, another state another
+        one. With `generator`, no other generator is seeded or drawn from.
 
-    Source: document 001, "The Matrix Math": the reason that it does not give.
+    Source: the reason for the scale in document 001, "The Matrix Math".
 
     Example:
         >>> spread = score_spread(16, 10000, torch.Generator().manual_seed(0))

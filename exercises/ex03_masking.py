@@ -1,22 +1,25 @@
-"""Chapter 3 of 7. Masking: who may look at whom.
+"""Chapter 3. Masking: who may look at whom.
 
 The question
     Not every query may look at every key. A decoder that learns to continue a text must not peek
-    at the words it is to predict, and no token should listen to the padding that fills up a short
-    sequence. How do you shut out such keys, before the scores become weights?
+    at the words it has to predict, and no token should look at the padding that fills up a short
+    sequence. How do you shut out such keys before the scores become weights?
 
 The formula
     masked_ij = scores_ij         where query i may look at key j
     masked_ij = minus infinity    where it may not
 
-    The second is called masked. exp(minus infinity) is exactly 0, so a masked key gets no weight
-    at all, and the others share the whole. A score of 0 would not mask anything: it is a score
-    like any other, and exp(0) = 1.
+    A key that the query may not look at is called masked. exp(minus infinity) is exactly 0, so a
+    masked key gets no weight at all, and the other keys share all of it. A score of 0 would not
+    mask anything: it is a score like any other, and exp(0) = 1.
 
     A mask holds booleans, and True means "may attend":
     causal  [i, j]    is  j <= i
     padding [b, j]    is  j < lengths[b]
     decoder [b, i, j] is  j <= i and j < lengths[b]
+
+    Note the j <= i: a token may look at itself, too. With j < i the first query would have nothing
+    to look at.
 
 Shapes
     Three positions, lengths[b] = 2. T: may attend, a dot: may not.
@@ -28,8 +31,12 @@ Shapes
     query 2   [ T  T  T ]                            query 2   [ T  T  . ]   not emptied
             causal [n, n]         padding [batch, n]      decoder [batch, n, n]
 
+    Rows are queries, columns are keys. Short sequences are padded at their end, so one tensor can
+    hold several sequences; `lengths` says how many tokens of each one are real.
+
     A padding mask has no dimension for queries. mask[:, None, :] makes it [batch, 1, n], which
     broadcasts to scores [batch, q, n]. Without that, torch lines the batch up with the queries.
+    (If broadcasting is new to you, read its card in CARDS.md.)
 
 By hand
     The scaled scores of document 002, and what is left when each token may look back but not
@@ -39,25 +46,20 @@ By hand
          0.7593  -2.2869  -2.1343    -->      0.7593  -2.2869     -inf
         -1.1067  -0.0801  -3.3173            -1.1067  -0.0801  -3.3173
 
-    Mask one more: the last token is padding, the length is 2. Which number goes? Then fill the
-    masked places of the first row with 0 instead: exp gives 0.2751, 1 and 1, so the two tokens
+    Mask one more key: the last token is padding, so the length is 2. Which number goes? Then fill
+    the masked places of the first row with 0 instead: exp gives 0.2751, 1 and 1, so the two tokens
     that query 0 must not see would get 88 % of its weight.
-
-Where the documents are loose
-    Document 000 has the decoder look at the previous tokens. It also looks at the present one:
-    j <= i. With j < i the first query would have nothing to look at.
-    Document 002 builds the mask from float ones and zeros and then asks where it is 0. Here a
-    mask is boolean from the start, with True where that triangle has its ones.
-    Document 001 promises masked self-attention in a heading and then does not get to it.
-    Document 004 says that sequences differ in length, but not how they share a tensor: the short
-    ones are padded at their end, and a mask keeps the padding out.
+    Answers, with reasons, and more questions: `python -m grader quiz ex03_masking`
 
 The rules
-    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
-    devices, gradients, memory, refusals.
+    What every function has to keep, whatever its stub says, is in RULES.md beside this file; words
+    that may be new, such as batch or broadcasting, are in CARDS.md.
 
 May be used
     Anything in torch: torch.arange and comparisons, torch.ones, tril, &, masked_fill, where.
+
+If you have the documents
+    002 builds its mask from ones and zeros and masks where it is 0: here True is where it has a 1.
 """
 
 from __future__ import annotations
@@ -68,15 +70,15 @@ from torch import Tensor
 
 
 def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor, "n n"]:
-    """Let every position look at itself and back, never ahead.
+    """Let every position look at itself and at earlier positions, never ahead.
 
     Difficulty 2 of 5, about 5 minutes.
 
     Rows are queries, columns are keys. So the first row has a single True and the last row is
-    True throughout.
+    all True.
 
     Args:
-        n: the number of positions, from 0.
+        n: the number of positions, 0 or more.
         device: where the mask is made, a torch.device or its name. None: the default device.
 
     Returns:
@@ -102,7 +104,7 @@ def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
     Args:
         lengths: how many real tokens each sequence has [batch], from 0 to n.
-        n: the number of positions, padding included, from 0.
+        n: the number of positions, padding included, 0 or more.
 
     Returns:
         The mask [batch, n], boolean: entry (b, j) is True where j < lengths[b]. With 0 positions it
@@ -122,17 +124,17 @@ def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
 
 def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch n n"]:
-    """Let every position look at itself and back, but never at padding.
+    """Let every position look at itself and at earlier positions, but never at padding.
 
     Difficulty 3 of 5, about 10 minutes.
 
     Both masks of this chapter at once. Padding is masked as a key only: a padded query still looks
-    at the real tokens before it. What it finds is never used, so its row need not be emptied, and
-    here it must not be.
+    at the real tokens before it. What it finds is never used, so its row need not be emptied (set
+    to False), and here it must not be.
 
     Args:
         lengths: how many real tokens each sequence has [batch], from 0 to n.
-        n: the number of positions, padding included, from 0.
+        n: the number of positions, padding included, 0 or more.
 
     Returns:
         The mask [batch, n, n], boolean: entry (b, i, j) is True where j <= i and j < lengths[b].
@@ -164,8 +166,8 @@ def apply_mask(
 
     The mask may be smaller than the scores, and then serves several of them: [q, k] serves every
     sequence of a batch, [batch, 1, k] every query. It is never larger: a mask that would repeat
-    the scores, or give them a dimension, does not fit. A large number such as -1e9 is not minus
-    infinity, and float16 cannot even hold it.
+    the scores, or add a dimension to them, does not fit. A large negative number such as -1e9 is
+    not minus infinity, and float16 cannot even hold it.
 
     Args:
         scores: any scores [*batch, q, k].
@@ -173,7 +175,7 @@ def apply_mask(
 
     Returns:
         The masked scores [*batch, q, k], a new tensor: minus infinity where the mask is False, the
-        score itself where it is True. A row may be masked throughout.
+        score itself where it is True. A row may be masked entirely.
 
     Raises:
         ValueError: `mask` does not broadcast to the shape of `scores`.

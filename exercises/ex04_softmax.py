@@ -1,4 +1,4 @@
-"""Chapter 4 of 7. Softmax: from scores to weights.
+"""Chapter 4. Softmax: from scores to weights.
 
 The question
     A query has scored every key. How much of each value should it take? It needs weights: none
@@ -7,9 +7,13 @@ The question
 The formula
     softmax(s)_j = exp(s_j) / sum over j' of exp(s_j')
 
-    exp makes every number positive, the division makes each row sum to 1. One fact is worth more
-    than the formula: adding the same number to a whole row changes nothing, because it cancels in
-    the division. So subtract the row's largest score first, and exp never sees more than 0.
+    exp makes every number positive, and the division makes each row sum to 1. The most useful fact
+    here: adding the same number to a whole row changes nothing, because it cancels in the division.
+    So subtract the row's largest score first, and exp never sees anything above 0.
+
+    In attention the mask and the scale come before the softmax: softmax(Q K^T / sqrt(d_k)), with
+    minus infinity at the masked places. The softmax runs over the keys, so each query has a row of
+    weights of its own.
 
 Shapes
                  keys                            keys
@@ -19,20 +23,17 @@ Shapes
     query 2  [ -inf -inf -inf ]             [ 0.00  0.00  0.00 ]   may look at nothing
                scores [q, k]                   weights [q, k]      each row over its keys
 
+    A query that may look at nothing gets zeros, not NaN.
+
 By hand
     In document 001 the query "write" splits its attention 36 %, 40 %, 24 % over "write", "a" and
     "poem". In document 002 the masked row (0.7593, -2.2869, -inf) becomes (0.9546, 0.0454, 0):
     exp(0) = 1 and exp(-2.2869 - 0.7593) = 0.0475, together 1.0475, and 1 / 1.0475 = 0.9546.
-
-Where the documents are loose
-    Document 000 says that softmax runs "over embedding length / number of heads elements". It
-    runs over the keys: that many features is what one head owns, not what it normalises over.
-    Document 003 calls the weights m x m and the scores n x n. They have one shape, here [q, k].
-    None of them says what a query does that may look at nothing: here it gets zeros, not NaN.
+    Answers, with reasons, and more questions: `python -m grader quiz ex04_softmax`
 
 The rules
-    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
-    devices, gradients, memory, refusals.
+    What every function has to keep, whatever its stub says, is in RULES.md beside this file; words
+    that may be new, such as gradient, are in CARDS.md.
 
 May be used
     torch.exp, sum, amax, where, masked_fill, torch.logsumexp and your own earlier chapters.
@@ -40,6 +41,10 @@ May be used
     and the result still lines up with the scores.
     Not a ready-made softmax, log_softmax, softmin or attention, under whatever name: the point
     is to build it. From chapter 5 on torch.softmax is yours.
+
+If you have the documents
+    000 says that the softmax runs over a head's features, 003 that weights and scores differ in
+    shape: it runs over the keys, and both are [q, k].
 """
 
 from __future__ import annotations
@@ -53,23 +58,23 @@ from ex03_masking import apply_mask
 
 
 def softmax(scores: Float[Tensor, "*shape"], dim: int = -1) -> Float[Tensor, "*shape"]:
-    """Turn scores into weights that share out 1 over `dim`.
+    """Turn scores into weights that sum to 1 over `dim`.
 
     Difficulty 4 of 5, about 20 minutes.
 
-    A slice is the scores that share one weight of 1: a row of a matrix if `dim` is -1, a column if
-    it is 0. Mind scores of 1e4, where exp overflows, and slices that lie far below 0, where it
-    gives nothing but zeros.
+    A slice is a set of scores whose weights sum to 1: a row of a matrix if `dim` is -1, a column if
+    it is 0. Mind scores of 1e4, where exp overflows, and slices far below 0, where exp gives
+    nothing but zeros.
 
     Args:
-        scores: any shape; minus infinity may be in it, plus infinity and NaN never are.
-        dim: the dimension that the weights are shared out over, counted from either end.
+        scores: any shape; there may be minus infinity in it, but never plus infinity or NaN.
+        dim: the dimension over which the weights sum to 1, counted from either end.
 
     Returns:
-        The weights, in the shape of `scores`: exp(score) over the sum of exp over the slice, at
-        any size of score. A slice sums to 1 to the precision of its dtype. Minus infinity gives
-        exactly 0. A slice that is minus infinity throughout gives zeros, and finite gradients. An
-        empty tensor gives an empty one.
+        The weights, in the shape of `scores`: exp(score) divided by the sum of exp over its slice,
+        however large the scores are. A slice sums to 1 to the precision of its dtype. Minus
+        infinity gives exactly 0. A slice that is all minus infinity gives zeros, and finite
+        gradients. An empty tensor gives an empty one.
 
     Source: document 001, "The Matrix Math"; document 003, "Attention scores".
 
@@ -91,7 +96,7 @@ def attention_weights(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The mask comes before the softmax, so that the keys that are left share the whole weight.
+    The mask comes before the softmax, so that the remaining keys share the whole weight.
 
     Args:
         query: what each position asks for [*batch, q, d_k].

@@ -1,17 +1,16 @@
-"""Chapter 5 of 7. Mixing: weights times values.
+"""Chapter 5. Mixing: weights times values.
 
 The question
     The weights are decided: so much from this token, so much from that one. What does a query
-    walk away with? One vector, and a vector of the same kind whether it listened to one token or
-    to a hundred.
+    walk away with? One vector, of the same kind whether it looked at one token or at a hundred.
 
 The formula
     out_i = w_i0 v_0 + w_i1 v_1 + ... + w_i(k-1) v_(k-1)         for every query i at once: W V
     attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V
 
-    This is a linear combination, and that is all attention does with content. The queries and
-    the keys only decide how much; the values are what is handed over. The values need not be as
-    wide as the keys: the answer is as wide as the values.
+    This is a linear combination, and it is all that attention does with content. The queries and
+    the keys only decide how much of each value to take; the values are what is handed over. The
+    values need not be as wide as the keys: the output is as wide as the values.
 
 Shapes
     weights [q, k]                           value [k, d_v]             out [q, d_v]
@@ -21,7 +20,9 @@ Shapes
     query 1 [ 0.95   0.05   0.00 ]   @  v_1 [ . . . . ]   =   row 1 = 0.95 v_0 + 0.05 v_1
     query 2 [ 0.26   0.72   0.03 ]      v_2 [ . . . . ]       row 2 = a bit of all three
 
-    Where the three inputs come from is the whole difference between two names:
+    Rows of the weights are queries, columns are keys.
+
+    Self-attention and cross-attention differ only in where the three inputs come from:
 
     self-attention     query from x [n, d]    key and value from x [n, d]           out [n, d_v]
     cross-attention    query from x [q, d]    key and value from memory [k, d_m]    out [q, d_v]
@@ -30,29 +31,24 @@ By hand
     Document 002 begins with half of (0.3367, 0.1288, ...) and half of (-0.1863, 2.2082, ...):
     (0.0752, 1.1685, ...). In document 001 "write" splits its attention 36 %, 40 %, 24 % over
     values that begin with 0.60, -0.35 and 3.87: 0.216 - 0.140 + 0.929 = 1.005, near enough to
-    1.010, which has all the digits. And row 1 of document 002: the weights (0.9546, 0.0454, 0)
-    over values that begin with -0.9285, 0.4676 and 0.6143 give -0.8651 (printed: -0.8652). What
-    is row 0? You can tell without working it out.
-
-Where the documents are loose
-    Document 002 multiplies a W that it never made with its tokens: it is S, the naive scores.
-    Those are not weights, they sum to nothing in particular; a linear combination allows that.
-    Document 003 writes the value as k = W_v * x: that is v. It calls S n x n and its softmax
-    m x m: both are n x n in self-attention, and q x k in cross-attention.
-    Document 001 makes the values as wide as the embeddings and cuts 3.8670 to 3.86. Documents 000
-    and 003 are right where they say that a value may have a width of its own.
-    Document 000 calls "attention" what looks at another sequence. Here attention is the formula,
-    for any query, key and value; the two names above say where these come from.
+    1.010, which is computed with all the digits. And row 1 of document 002: the weights
+    (0.9546, 0.0454, 0) over values that begin with -0.9285, 0.4676 and 0.6143 give -0.8651
+    (printed: -0.8652). What is row 0? You can tell without working it out.
+    Answers, with reasons, and more questions: `python -m grader quiz ex05_mixing`
 
 The rules
-    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
-    devices, gradients, memory, refusals.
+    What every function has to keep, whatever its stub says, is in RULES.md beside this file; words
+    that may be new, such as batch or broadcasting, are in CARDS.md.
 
 May be used
     torch.matmul or its short form @, torch.softmax, and your own earlier chapters: most of this
     one is putting them together.
     Not a ready-made attention: not scaled_dot_product_attention, not nn.MultiheadAttention, nor
     what lies under them.
+
+If you have the documents
+    Where 002 multiplies its tokens by W, it means S, the naive scores. Where 003 writes the value
+    as k = W_v * x, it means v.
 """
 
 from __future__ import annotations
@@ -185,7 +181,7 @@ def self_attention(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The same tokens play all three parts: queries, keys and values are three projections of `x`,
+    The same tokens play all three roles: queries, keys and values are three projections of `x`,
     without a bias.
 
     Args:
@@ -197,7 +193,7 @@ def self_attention(
 
     Returns:
         One new row per token [*batch, n, d_v]: the attention of the queries x w_q over the keys
-        x w_k and the values x w_v. With `causal`, a later token has no part in it.
+        x w_k and the values x w_v. With `causal`, later tokens have no influence on it.
 
     Raises:
         ValueError: `x` has fewer than two dimensions.

@@ -1,18 +1,21 @@
-"""Chapter 6 of 7. Heads: the multi-head fold.
+"""Chapter 6. Heads: several attentions side by side.
 
 The question
     One softmax gives a token one way to spread its attention. But "like" may want to know who
-    likes, what is liked, and whether a "not" stands before it. How does a token ask several
-    questions at once, without paying several times for the answer?
+    likes, what is liked, and whether there is a "not" before it. How does a token ask several
+    questions at once, without several times the work?
 
 The formula
     MultiHead(Q, K, V) = Concat(head_0, ..., head_(h-1)) W_O
     head_i = attention(Q W_Q^i, K W_K^i, V W_V^i)
 
-    Every head has projections of its own, but nobody makes them one by one. One wide projection
-    holds them all: the i-th block of its features is W_Q^i's. So project once, fold the features
-    into heads, run the attention of chapter 5 with the heads as one more batch dimension, unfold,
-    and let W_O stir the answers together.
+    Every head has projections of its own, but they are not computed one by one. One wide projection
+    holds them all: the i-th block of its features belongs to W_Q^i. So project once, split the
+    features into heads, run the attention of chapter 5 with the heads as one more batch dimension,
+    merge the heads again, and let W_O mix their answers.
+
+    Each head has its own softmax over the keys, and its scores are divided by the square root of
+    the width of one head's keys, d_model / n_heads.
 
 Shapes
     Two tokens, four features, two heads. A head owns columns, never tokens:
@@ -22,39 +25,36 @@ Shapes
     token 1  [  5   6 |  7   8 ]   <-merge_heads-    [ 5  6 ]    [ 7  8 ]
               [n, d_model]                          [n_heads, n, d_head], d_head = d_model / n_heads
 
-    On the way the features are folded in two and the head axis walks past the tokens:
+    In between, the features are cut into two dimensions, and then the heads move in front of the
+    tokens:
 
     [*batch, n, d_model]  ->  [*batch, n, n_heads, d_head]  ->  [*batch, n_heads, n, d_head]
 
-    A mask [*batch, q, k] knows nothing of heads. The scores are [*batch, n_heads, q, k], so it
-    needs an axis in the right place: [*batch, 1, q, k].
+    A mask [*batch, q, k] has no dimension for the heads. The scores are [*batch, n_heads, q, k], so
+    the mask needs one more dimension, in the right place: [*batch, 1, q, k].
 
 By hand
     Document 000 prints no numbers, so these are ours. Split the table above without looking, then
     try the shortcut: read 1 2 3 4 5 6 7 8 straight into [n_heads, n, d_head]. It gives [1 2],
-    [3 4] to one head and [5 6], [7 8] to the other: the right shape, and each "head" is one token
+    [3 4] to one head and [5 6], [7 8] to the other: the right shape, but each "head" is one token
     cut in two. Nothing crashes.
     Now let every token of the table be its own query, key and value, with two heads. What is
     head 0's score of token 0 for token 1? 1 * 5 + 2 * 6 = 17, over sqrt(2), not over sqrt(4).
-
-Where the documents are loose
-    Document 000 says that each head's softmax runs "over embedding length / number of heads
-    elements". It runs over the keys, once per head; that many features is what a head owns.
-    Document 004 scales by the square root of the dimension of the embeddings. With several heads
-    it is the width of one head's keys, d_model / n_heads.
-    Document 000 says that each token may pick h tokens: each head spreads its weights over all
-    of them, and h heads spread h times. It writes W_0 for what is usually W_O, the output
-    projection; document 004 has it too, with one head.
+    Answers, with reasons, and more questions: `python -m grader quiz ex06_heads`
 
 The rules
-    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
-    devices, gradients, memory, refusals.
+    What every function has to keep, whatever its stub says, is in RULES.md beside this file; words
+    that may be new, such as view or strides, are in CARDS.md.
 
 May be used
     reshape, unflatten, flatten, transpose, permute, expand, unsqueeze; nn.Linear; torch.softmax;
     your own attention.
     Not a ready-made attention: not scaled_dot_product_attention, not nn.MultiheadAttention, nor
     what lies under them.
+
+If you have the documents
+    000 writes W_0 for W_O, the output projection. Where it speaks of picking h tokens: each head
+    spreads its weights over all of them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ from ex05_mixing import attention
 def split_heads(
     x: Float[Tensor, "*batch n d_model"], n_heads: int
 ) -> Float[Tensor, "*batch n_heads n d_head"]:
-    """Fold each token into one piece per head.
+    """Split each token into one piece per head.
 
     Difficulty 3 of 5, about 10 minutes.
 
@@ -139,8 +139,8 @@ def multi_head(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The inputs are projected already. The heads never see each other: each has its own softmax over
-    the keys, scaled by the width of its own piece.
+    The inputs are already projected. The heads never see each other: each has its own softmax over
+    the keys, of scores divided by the square root of its own width.
 
     Args:
         query: what each position asks for [*batch, q, d_model].

@@ -1,8 +1,8 @@
-"""Chapter 7 of 7. The full model: "not like" -> "hate".
+"""Chapter 7. The full model: "not like" -> "hate".
 
 The question
     All the parts are there. Do they do anything? Document 004 asks for a model that reads two
-    words and names the one that fits: what does somebody feel who does "not like" it?
+    words and names the word that follows: if you do "not like" something, you ... it?
 
 The formula
     X      = embedding(ids), plus the positional encoding if there is one
@@ -13,32 +13,40 @@ The formula
 
     loss   = -log softmax(logits)[target], averaged over the batch: the cross-entropy
 
+    F.cross_entropy computes this loss from the logits, with the softmax inside: put one of your own
+    before it, and the model learns slowly or not at all. Its gradient says how each weight has to
+    change to lower the loss (see the card "Gradient" in CARDS.md).
+
+    Attention and mean both ignore order. Without the positional encoding this model cannot tell
+    "not like" from "like not".
+
     Document 004 gives two pairs, and two more complete the table:
 
                  like     hate
         do       like     hate
         not      hate     like
 
-    This is an exclusive-or, and a mean alone cannot hold it. Without the attention, the logit of
-    "like" less that of "hate" is f(first word) + f(second word), for some f with the bias in it.
-    The table wants f(do) + f(like) > 0 and f(not) + f(hate) > 0, so all four sum to more than 0;
-    and f(do) + f(hate) < 0 and f(not) + f(like) < 0, so the same four sum to less. Training such
-    a model ends at a loss of 0.693 = log 2: a coin, tossed between two words.
+    This is an exclusive-or, and a mean alone cannot learn it. Without the attention, the logit of
+    "like" minus that of "hate" is f(first word) + f(second word), for some f that includes the
+    bias. The table wants f(do) + f(like) > 0 and f(not) + f(hate) > 0, so all four sum to more than
+    0; and f(do) + f(hate) < 0 and f(not) + f(like) < 0, so the same four sum to less than 0. That
+    is impossible. Such a model ends its training at a loss of 0.693 = log 2: it tosses a coin
+    between two words.
 
-    Attention lets "like" mean something else beside "not" than beside "do". One head can hold the
-    table, but seldom finds it: of 20 seeds at 16 features the reference learned it with 8, and
-    the rest stop at 0.347, half of log 2, with two pairs settled and two left to the coin. With
-    four heads all 20 seeds had it within 50 steps: each head asks a question of its own, and
-    where one is stuck another is not. That is what several heads are for.
+    Attention lets "like" mean something else beside "not" than beside "do". One head is enough to
+    represent the table, but often fails to learn it: out of 20 seeds at 16 features our model
+    learned it with 8, and the rest stopped at 0.347, half of log 2, with two pairs learned and two
+    left to the coin. With four heads all 20 seeds learned it within 50 steps: each head asks a
+    question of its own, and where one is stuck another is not. That is what several heads are for.
 
 Shapes
     ids [batch, n]  -embedding->  [batch, n, d_model]  -attention->  [batch, n, d_model]
                     -mean_pool->  [batch, d_model]     -head->       logits [batch, vocab_size]
 
-    Sequences of different length share a batch by padding, at their end, up to n. lengths
-    [batch] says how many tokens are real. The padding must stay out twice: of the attention,
-    with a mask [batch, 1, n], and of the mean. Forget either, and a sequence gets other logits
-    in company than alone.
+    Sequences of different length share a batch: the short ones are padded at their end, up to n.
+    lengths [batch] says how many tokens are real; the padding may hold any id of the vocabulary.
+    The padding must be kept out twice: out of the attention, with a mask [batch, 1, n], and out of
+    the mean. Forget either, and a sequence gets other logits in a batch than alone.
 
 By hand
     The numbers of document 004 were in pictures that are lost, so these are ours. Let attention
@@ -53,25 +61,21 @@ By hand
     The answer is "hate". The loss, if "hate" is right, is log(e^-2 + e^-1 + e^0 + e^2.5) - 2.5 =
     log(13.686) - 2.5 = 0.116. What would it be if "like" were right? And what is the loss of a
     model with four equal logits? That is about where training starts.
-
-Where the documents are loose
-    Document 004 has tokens as columns; here they are rows, as torch likes them. It scales by the
-    square root of the dimension of the embeddings: with several heads it is one head's width.
-    It lets sequences differ in length and does not say how they share a tensor.
-    Document 004 leaves the positions out, and 001 only names them. Without them this model cannot
-    tell "not like" from "like not": attention and mean both ignore order.
-    Document 004 speaks of softmax in training. F.cross_entropy has it inside and wants logits:
-    with a softmax of your own before it the model learns slowly, or not at all.
+    Answers, with reasons, and more questions: `python -m grader quiz ex07_model`
 
 The rules
-    What every function keeps, whatever its stub says, stands in RULES.md beside this file: dtypes,
-    devices, gradients, memory, refusals.
+    What every function has to keep, whatever its stub says, is in RULES.md beside this file; words
+    that may be new, such as gradient, are in CARDS.md.
 
 May be used
     Anything in torch: nn.Embedding, nn.Linear, F.cross_entropy, any optimiser, also one from
     torch.optim, and your own earlier chapters.
     Not a ready-made attention or Transformer layer: not scaled_dot_product_attention, not
     nn.MultiheadAttention, nor what lies under them.
+
+If you have the documents
+    004 has tokens as columns; here they are rows. It divides scores by the square root of the
+    embeddings' width: with several heads it is the width of one head's keys.
 """
 
 from __future__ import annotations
@@ -88,14 +92,14 @@ from ex06_heads import MultiHeadAttention
 def positional_encoding(
     n: int, d_model: int, device: torch.device | str | None = None
 ) -> Float[Tensor, "n d_model"]:
-    """Give each position a row of waves, so that order can be seen.
+    """Give each position a row of sines and cosines, so that the model can see the order.
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Features come in pairs of one frequency, a sine and the cosine of the same angle.
+    Features come in pairs of one frequency: a sine, and the cosine of the same angle.
 
     Args:
-        n: how many positions, from 0.
+        n: how many positions, 0 or more.
         d_model: how many features, also an odd number.
         device: where the answer is made, a torch.device or its name. None: the default device.
 
@@ -121,7 +125,7 @@ def encode_words(words: list[str], vocabulary: dict[str, int]) -> Int[Tensor, " 
 
     Difficulty 1 of 5, about 5 minutes.
 
-    A word may come more than once. A word that the vocabulary lacks is an error, not an id.
+    A word may occur more than once. A word that the vocabulary lacks is an error, not an id.
 
     Args:
         words: the words, 0 or more.
@@ -157,7 +161,7 @@ def mean_pool(
 
     Returns:
         One vector per sequence [batch, d]: sequence b is the mean of its first lengths[b] rows.
-        What stands in the padding has no part in it, however large it is, and gets no gradient.
+        The padding has no influence on it, however large its numbers are, and gets no gradient.
 
     Raises:
         ValueError: `x` does not have three dimensions.
@@ -223,9 +227,9 @@ class NextWordModel(nn.Module):
                 them.
 
         Returns:
-            The logits [batch, vocab_size], in the dtype of the weights: raw scores, no softmax
-            comes after `head`. Padding is neither attended to nor averaged, so a sequence gets the
-            same logits alone as padded in a batch.
+            The logits [batch, vocab_size], in the dtype of the weights: raw scores, with no
+            softmax after `head`. Padding is neither attended to nor averaged, so a sequence gets
+            the same logits alone as padded in a batch.
 
         Raises:
             ValueError: `ids` does not have two dimensions.
@@ -246,11 +250,12 @@ def train(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Any optimiser is fine that learns at the default rate: one of torch.optim, or a few lines of
+    Any optimiser that learns at the default rate is fine: one of torch.optim, or a few lines of
     your own, say gradient descent with a momentum of 0.9.
 
     Args:
-        model: what is trained. It is changed in place, all of its weights, which keep their dtype.
+        model: what is trained. It is changed in place: all of its weights change, and keep their
+            dtype.
         ids: the words as ids [batch, n], torch.long.
         targets: the id of the word that follows each sequence [batch], torch.long.
         steps: how many times the weights are changed. With 0 nothing changes.
@@ -281,7 +286,7 @@ def predict(model: NextWordModel, words: list[str], vocabulary: dict[str, int]) 
 
     Difficulty 2 of 5, about 5 minutes.
 
-    Asking leaves no trace.
+    Predicting leaves no trace in the model.
 
     Args:
         model: a trained model, on any device.

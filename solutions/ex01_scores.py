@@ -1,4 +1,4 @@
-"""Chapter 1 of 7. Scores: how well two tokens match. The reference answer."""
+"""Chapter 1. Scores: how well two tokens match. The reference answer."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor,
 
     Difficulty 1 of 5, about 5 minutes.
 
-    It grows with the lengths of the vectors: it is not the cosine. As a tensor, not a Python
-    number, it lets gradients flow back.
+    It grows with the lengths of the vectors: it is not the cosine. Return a tensor, not a Python
+    number, so that gradients can flow back through it.
 
     Args:
         a: a vector [d].
         b: another one [d].
 
     Returns:
-        The products entry by entry, added up: a tensor without dimensions [].
+        The sum of the products, entry by entry: a tensor without dimensions, [].
 
     Raises:
         ValueError: `a` or `b` is not a vector.
@@ -43,12 +43,12 @@ def dot_product(a: Float[Tensor, " d"], b: Float[Tensor, " d"]) -> Float[Tensor,
 
 
 def naive_scores(tokens: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n n"]:
-    """Score every token against every token of its own sequence, as they are.
+    """Score every token against every token of its own sequence, without projections.
 
     Difficulty 1 of 5, about 5 minutes.
 
     So the scores are symmetric, and the diagonal holds the squared lengths. One matrix product
-    does it; two loops over the tokens would be right and far too slow.
+    does it; two loops over the tokens would be right but far too slow.
 
     Args:
         tokens: one token per row [*batch, n, d].
@@ -79,7 +79,7 @@ def project_rows(
 
     Difficulty 2 of 5, about 10 minutes.
 
-    Every token goes through the same weight and gets the same bias, whatever its place. The
+    Every token is multiplied by the same weight and gets the same bias, whatever its position. The
     weight is one matrix for the whole batch.
 
     Args:
@@ -126,8 +126,8 @@ def project_linear(
 
     Difficulty 2 of 5, about 5 minutes.
 
-    nn.Linear keeps one row of its weight for each number it puts out. Mind the square weight: it
-    fits without the transpose too, and the answer is wrong.
+    nn.Linear stores one row of its weight for each number of the output. Mind a square weight: it
+    fits without the transpose too, but the answer is wrong.
 
     Args:
         x: tokens as rows [*batch, n, d_in].
@@ -168,9 +168,9 @@ def project_columns(
 
     Difficulty 2 of 5, about 10 minutes.
 
-    The textbook's way: a token stands upright, the weight comes from the left. The row of ones
-    in the formula only says that every column gets the whole bias. Mind n = d_out: then the bias
-    also fits along the wrong direction, and the answer is wrong.
+    Textbooks often write it so: each token is a column, and the weight comes from the left. The
+    row of ones in the formula only says that every column gets the whole bias. Mind n = d_out:
+    then the bias also fits in the wrong direction, and the answer is wrong.
 
     Args:
         x: tokens as columns [*batch, d_in, n].
@@ -212,7 +212,7 @@ def dot_product_scores(
     Difficulty 2 of 5, about 10 minutes.
 
     There may be more keys than queries, or fewer. Every sequence of a batch has its own queries
-    and its own keys: batches of different size do not fit, not even a batch of one.
+    and its own keys: batches of different sizes do not fit, not even a batch of one.
 
     Args:
         query: what each position asks for [*batch, q, d_k].

@@ -1,4 +1,4 @@
-"""Chapter 2 of 7. Scaling: why scores are divided by sqrt(d_k). The reference answer."""
+"""Chapter 2. Scaling: why scores are divided by sqrt(d_k). The reference answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ex01_scores import dot_product_scores
 
 
 def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor, "*batch q k"]:
-    """Bring scores of keys d_k wide back to a spread of about 1: divide by sqrt(d_k).
+    """Divide scores by sqrt(d_k), which brings them back to a spread of about 1.
 
     Difficulty 1 of 5, about 5 minutes.
 
@@ -22,7 +22,7 @@ def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor,
         d_k: the width of the keys that made the scores, at least 1.
 
     Returns:
-        The scores over sqrt(d_k) [*batch, q, k]. Minus infinity stays minus infinity.
+        The scores divided by sqrt(d_k) [*batch, q, k]. Minus infinity stays minus infinity.
 
     Source: document 001, "The Matrix Math"; document 002, "Key and Query Vectors".
 
@@ -36,7 +36,7 @@ def scale_scores(scores: Float[Tensor, "*batch q k"], d_k: int) -> Float[Tensor,
 def scaled_scores(
     query: Float[Tensor, "*batch q d_k"], key: Float[Tensor, "*batch k d_k"]
 ) -> Float[Tensor, "*batch q k"]:
-    """Score every query against every key, at any width on the same scale: Q K^T / sqrt(d_k).
+    """Score every query against every key, on the same scale at any width: Q K^T / sqrt(d_k).
 
     Difficulty 2 of 5, about 5 minutes.
 
@@ -48,7 +48,7 @@ def scaled_scores(
         key: what each position offers [*batch, k, d_k].
 
     Returns:
-        The scores Q K^T over the square root of d_k [*batch, q, k].
+        The scores Q K^T divided by the square root of d_k [*batch, q, k].
 
     Raises:
         ValueError: `query` or `key` has fewer than two dimensions.
@@ -68,13 +68,13 @@ def scaled_scores(
 def score_spread(
     d_k: int, pairs: int, generator: torch.Generator | None = None
 ) -> Float[Tensor, ""]:
-    """Measure how far unscaled scores lie apart when the keys are d_k wide.
+    """Measure the spread of unscaled scores when the keys are d_k wide.
 
     Difficulty 3 of 5, about 15 minutes.
 
-    An experiment: draw `pairs` queries and as many keys, unit-normal numbers all of them, and take
-    the dot product of each query with its own key. What comes out is measured, so it is near
-    sqrt(d_k), not equal to it.
+    An experiment: draw `pairs` queries and as many keys, all of unit-normal numbers, and take the
+    dot product of each query with its own key. The result is measured, so it is near sqrt(d_k),
+    not equal to it.
 
     Args:
         d_k: the width of queries and keys, at least 1.
@@ -82,12 +82,12 @@ def score_spread(
         generator: where the random numbers come from. None: torch's own generator.
 
     Returns:
-        The standard deviation of the dot products, a floating tensor without dimensions []; to
-        divide by `pairs` or by `pairs` - 1 on the way are both fine. Every number is drawn with
-        `generator`, on its device: in the same state it gives the same answer, in another state
-        another one. With `generator`, no other one is seeded or drawn from.
+        The standard deviation of the dot products, a floating-point tensor without dimensions, [];
+        dividing by `pairs` and dividing by `pairs` - 1 are both fine. Every number is drawn with
+        `generator`, on its device: the same state gives the same answer, another state another
+        one. With `generator`, no other generator is seeded or drawn from.
 
-    Source: document 001, "The Matrix Math": the reason that it does not give.
+    Source: the reason for the scale in document 001, "The Matrix Math".
 
     Example:
         >>> spread = score_spread(16, 10000, torch.Generator().manual_seed(0))

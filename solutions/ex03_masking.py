@@ -1,4 +1,4 @@
-"""Chapter 3 of 7. Masking: who may look at whom. The reference answer."""
+"""Chapter 3. Masking: who may look at whom. The reference answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from torch import Tensor
 
 
 def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor, "n n"]:
-    """Let every position look at itself and back, never ahead.
+    """Let every position look at itself and at earlier positions, never ahead.
 
     Difficulty 2 of 5, about 5 minutes.
 
     Rows are queries, columns are keys. So the first row has a single True and the last row is
-    True throughout.
+    all True.
 
     Args:
-        n: the number of positions, from 0.
+        n: the number of positions, 0 or more.
         device: where the mask is made, a torch.device or its name. None: the default device.
 
     Returns:
@@ -43,7 +43,7 @@ def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
     Args:
         lengths: how many real tokens each sequence has [batch], from 0 to n.
-        n: the number of positions, padding included, from 0.
+        n: the number of positions, padding included, 0 or more.
 
     Returns:
         The mask [batch, n], boolean: entry (b, j) is True where j < lengths[b]. With 0 positions it
@@ -65,17 +65,17 @@ def padding_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch 
 
 
 def decoder_mask(lengths: Int[Tensor, " batch"], n: int) -> Bool[Tensor, "batch n n"]:
-    """Let every position look at itself and back, but never at padding.
+    """Let every position look at itself and at earlier positions, but never at padding.
 
     Difficulty 3 of 5, about 10 minutes.
 
     Both masks of this chapter at once. Padding is masked as a key only: a padded query still looks
-    at the real tokens before it. What it finds is never used, so its row need not be emptied, and
-    here it must not be.
+    at the real tokens before it. What it finds is never used, so its row need not be emptied (set
+    to False), and here it must not be.
 
     Args:
         lengths: how many real tokens each sequence has [batch], from 0 to n.
-        n: the number of positions, padding included, from 0.
+        n: the number of positions, padding included, 0 or more.
 
     Returns:
         The mask [batch, n, n], boolean: entry (b, i, j) is True where j <= i and j < lengths[b].
@@ -108,8 +108,8 @@ def apply_mask(
 
     The mask may be smaller than the scores, and then serves several of them: [q, k] serves every
     sequence of a batch, [batch, 1, k] every query. It is never larger: a mask that would repeat
-    the scores, or give them a dimension, does not fit. A large number such as -1e9 is not minus
-    infinity, and float16 cannot even hold it.
+    the scores, or add a dimension to them, does not fit. A large negative number such as -1e9 is
+    not minus infinity, and float16 cannot even hold it.
 
     Args:
         scores: any scores [*batch, q, k].
@@ -117,7 +117,7 @@ def apply_mask(
 
     Returns:
         The masked scores [*batch, q, k], a new tensor: minus infinity where the mask is False, the
-        score itself where it is True. A row may be masked throughout.
+        score itself where it is True. A row may be masked entirely.
 
     Raises:
         ValueError: `mask` does not broadcast to the shape of `scores`.

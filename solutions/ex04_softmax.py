@@ -1,4 +1,4 @@
-"""Chapter 4 of 7. Softmax: from scores to weights. The reference answer."""
+"""Chapter 4. Softmax: from scores to weights. The reference answer."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ex03_masking import apply_mask
 
 
 def softmax(scores: Float[Tensor, "*shape"], dim: int = -1) -> Float[Tensor, "*shape"]:
-    """Turn scores into weights that share out 1 over `dim`.
+    """Turn scores into weights that sum to 1 over `dim`.
 
     Difficulty 4 of 5, about 20 minutes.
 
-    A slice is the scores that share one weight of 1: a row of a matrix if `dim` is -1, a column if
-    it is 0. Mind scores of 1e4, where exp overflows, and slices that lie far below 0, where it
-    gives nothing but zeros.
+    A slice is a set of scores whose weights sum to 1: a row of a matrix if `dim` is -1, a column if
+    it is 0. Mind scores of 1e4, where exp overflows, and slices far below 0, where exp gives
+    nothing but zeros.
 
     Args:
-        scores: any shape; minus infinity may be in it, plus infinity and NaN never are.
-        dim: the dimension that the weights are shared out over, counted from either end.
+        scores: any shape; there may be minus infinity in it, but never plus infinity or NaN.
+        dim: the dimension over which the weights sum to 1, counted from either end.
 
     Returns:
-        The weights, in the shape of `scores`: exp(score) over the sum of exp over the slice, at
-        any size of score. A slice sums to 1 to the precision of its dtype. Minus infinity gives
-        exactly 0. A slice that is minus infinity throughout gives zeros, and finite gradients. An
-        empty tensor gives an empty one.
+        The weights, in the shape of `scores`: exp(score) divided by the sum of exp over its slice,
+        however large the scores are. A slice sums to 1 to the precision of its dtype. Minus
+        infinity gives exactly 0. A slice that is all minus infinity gives zeros, and finite
+        gradients. An empty tensor gives an empty one.
 
     Source: document 001, "The Matrix Math"; document 003, "Attention scores".
 
@@ -55,7 +55,7 @@ def attention_weights(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The mask comes before the softmax, so that the keys that are left share the whole weight.
+    The mask comes before the softmax, so that the remaining keys share the whole weight.
 
     Args:
         query: what each position asks for [*batch, q, d_k].

@@ -1,4 +1,4 @@
-"""Chapter 5 of 7. Mixing: weights times values. The reference answer."""
+"""Chapter 5. Mixing: weights times values. The reference answer."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def self_attention(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The same tokens play all three parts: queries, keys and values are three projections of `x`,
+    The same tokens play all three roles: queries, keys and values are three projections of `x`,
     without a bias.
 
     Args:
@@ -156,7 +156,7 @@ def self_attention(
 
     Returns:
         One new row per token [*batch, n, d_v]: the attention of the queries x w_q over the keys
-        x w_k and the values x w_v. With `causal`, a later token has no part in it.
+        x w_k and the values x w_v. With `causal`, later tokens have no influence on it.
 
     Raises:
         ValueError: `x` has fewer than two dimensions.

@@ -1,4 +1,4 @@
-"""Chapter 6 of 7. Heads: the multi-head fold. The reference answer."""
+"""Chapter 6. Heads: the multi-head fold. The reference answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ex05_mixing import attention
 def split_heads(
     x: Float[Tensor, "*batch n d_model"], n_heads: int
 ) -> Float[Tensor, "*batch n_heads n d_head"]:
-    """Fold each token into one piece per head.
+    """Split each token into one piece per head.
 
     Difficulty 3 of 5, about 10 minutes.
 
@@ -90,8 +90,8 @@ def multi_head(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    The inputs are projected already. The heads never see each other: each has its own softmax over
-    the keys, scaled by the width of its own piece.
+    The inputs are already projected. The heads never see each other: each has its own softmax over
+    the keys, of scores divided by the square root of its own width.
 
     Args:
         query: what each position asks for [*batch, q, d_model].

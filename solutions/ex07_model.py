@@ -1,4 +1,4 @@
-"""Chapter 7 of 7. The full model: "not like" -> "hate". The reference answer."""
+"""Chapter 7. The full model: "not like" -> "hate". The reference answer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ex06_heads import MultiHeadAttention
 def positional_encoding(
     n: int, d_model: int, device: torch.device | str | None = None
 ) -> Float[Tensor, "n d_model"]:
-    """Give each position a row of waves, so that order can be seen.
+    """Give each position a row of sines and cosines, so that the model can see the order.
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Features come in pairs of one frequency, a sine and the cosine of the same angle.
+    Features come in pairs of one frequency: a sine, and the cosine of the same angle.
 
     Args:
-        n: how many positions, from 0.
+        n: how many positions, 0 or more.
         d_model: how many features, also an odd number.
         device: where the answer is made, a torch.device or its name. None: the default device.
 
@@ -51,7 +51,7 @@ def encode_words(words: list[str], vocabulary: dict[str, int]) -> Int[Tensor, " 
 
     Difficulty 1 of 5, about 5 minutes.
 
-    A word may come more than once. A word that the vocabulary lacks is an error, not an id.
+    A word may occur more than once. A word that the vocabulary lacks is an error, not an id.
 
     Args:
         words: the words, 0 or more.
@@ -87,7 +87,7 @@ def mean_pool(
 
     Returns:
         One vector per sequence [batch, d]: sequence b is the mean of its first lengths[b] rows.
-        What stands in the padding has no part in it, however large it is, and gets no gradient.
+        The padding has no influence on it, however large its numbers are, and gets no gradient.
 
     Raises:
         ValueError: `x` does not have three dimensions.
@@ -167,9 +167,9 @@ class NextWordModel(nn.Module):
                 them.
 
         Returns:
-            The logits [batch, vocab_size], in the dtype of the weights: raw scores, no softmax
-            comes after `head`. Padding is neither attended to nor averaged, so a sequence gets the
-            same logits alone as padded in a batch.
+            The logits [batch, vocab_size], in the dtype of the weights: raw scores, with no
+            softmax after `head`. Padding is neither attended to nor averaged, so a sequence gets
+            the same logits alone as padded in a batch.
 
         Raises:
             ValueError: `ids` does not have two dimensions.
@@ -198,11 +198,12 @@ def train(
 
     Difficulty 3 of 5, about 10 minutes.
 
-    Any optimiser is fine that learns at the default rate: one of torch.optim, or a few lines of
+    Any optimiser that learns at the default rate is fine: one of torch.optim, or a few lines of
     your own, say gradient descent with a momentum of 0.9.
 
     Args:
-        model: what is trained. It is changed in place, all of its weights, which keep their dtype.
+        model: what is trained. It is changed in place: all of its weights change, and keep their
+            dtype.
         ids: the words as ids [batch, n], torch.long.
         targets: the id of the word that follows each sequence [batch], torch.long.
         steps: how many times the weights are changed. With 0 nothing changes.
@@ -249,7 +250,7 @@ def predict(model: NextWordModel, words: list[str], vocabulary: dict[str, int]) 
 
     Difficulty 2 of 5, about 5 minutes.
 
-    Asking leaves no trace.
+    Predicting leaves no trace in the model.
 
     Args:
         model: a trained model, on any device.

@@ -9,6 +9,7 @@ from grader.suite import (
     aside,
     check,
     checks_by_law,
+    in_any_words,
     printed,
     reference,
     refusal,
@@ -188,6 +189,26 @@ CASES = [
 ]  # fmt: skip
 
 
+def silent(inputs):
+    """Draw inputs whose bias is 0: it changes no value, and gets a gradient."""
+
+    def drawn(draw: Draw, *batch: int):
+        x, weight, bias = inputs(draw, *batch)
+        return x, weight, torch.zeros_like(bias)
+
+    return drawn
+
+
+SPECIAL = [
+    Case(f"project_{way}", silent(inputs), right, "bias_of_zeros", everywhere=True, polish=True)
+    for way, inputs, right in (
+        ("rows", rows_bias, project_rows),
+        ("linear", linear_bias, project_linear),
+        ("columns", columns_bias, project_columns),
+    )
+]
+
+
 def projection_refusals(exercise, x, weight, wrong_weight, words):
     """List what a projection refuses; `x`, `weight` and a weight that does not fit are shapes."""
     narrow = tuple(5 if size == 11 else size for size in wrong_weight)
@@ -258,14 +279,14 @@ REFUSALS = [
     *query_key_refusals("dot_product_scores"),
 ]  # fmt: skip
 EXPLAINS = {
-    "dot_product": ("It grows", "As a tensor"),
+    "dot_product": ("It grows", "Return a tensor"),
     "naive_scores": ("So the scores are symmetric", "One matrix product"),
-    "project_rows": ("Every token goes", "The weight is one matrix"),
-    "project_linear": ("nn.Linear keeps", "Mind the square weight"),
-    "project_columns": ("The textbook's way", "The row of ones", "Mind n = d_out"),
+    "project_rows": ("Every token is", "The weight is one matrix"),
+    "project_linear": ("nn.Linear stores", "Mind a square weight"),
+    "project_columns": ("Textbooks often write", "The row of ones", "Mind n = d_out"),
     "dot_product_scores": ("There may be", "Every sequence of a batch"),
 }
-globals().update(checks_by_law(CASES, refusals=REFUSALS))
+globals().update(checks_by_law(CASES, SPECIAL, in_any_words(REFUSALS)))
 
 
 @check("dot_product")

@@ -1,5 +1,7 @@
 """Chapter 2: scaled scores by value, and the spread of raw ones by measuring it."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -12,6 +14,7 @@ from grader.suite import (
     check,
     checks_by_law,
     holds,
+    in_any_words,
     plain,
     printed,
     reference,
@@ -92,7 +95,7 @@ EXPLAINS = {
     "scaled_scores": (),
     "score_spread": ("An experiment",),
 }
-globals().update(checks_by_law(CASES, SPECIAL, query_key_refusals("scaled_scores")))
+globals().update(checks_by_law(CASES, SPECIAL, in_any_words(query_key_refusals("scaled_scores"))))
 
 
 @check("scale_scores")
@@ -141,6 +144,7 @@ OFTEN = (
     (lambda d, _: d**0.5 / 3, 1.15),  # numbers from -1 to 1
     (lambda d, _: (2 * d) ** 0.5, 1.15),  # one vector twice
     (lambda d, _: d**0.25, 1.15),  # the root of the deviation
+    (lambda d, _: d**-0.5, 1.15),  # the mean over the features
     (lambda _, n: n**0.5, 2.2),  # sums over the pairs, and only d_k of them
     (lambda d, n: (d * n) ** 0.5, 1.15),  # not divided by the number of pairs
 )
@@ -172,7 +176,12 @@ def near_root(spread: float, d_k: int, pairs: int) -> None:
 
 
 def looks_like(spread: float, d_k: int, pairs: int) -> float:
-    """Return the size in OFTEN that is nearest by ratio; 0 for about 0, -1 for none of them."""
+    """Return the size in OFTEN that is nearest by ratio; 0 for about 0, -1 for none of them.
+
+    What is not a number stays so.
+    """
+    if math.isnan(spread):
+        return spread
     if abs(spread) < 0.2:
         return 0.0
     ratios = [(size(d_k, pairs), slack) for size, slack in OFTEN]
@@ -211,7 +220,7 @@ def test_score_spread_values(answer, draw, d_k):
     near_root(number(got, str(draw.place)), d_k, 3001)
 
 
-@check("score_spread", cites="What comes out is measured")
+@check("score_spread", cites="The result is measured")
 def test_score_spread_is_measured(answer, draw):
     """Catches sqrt(d_k) from the formula: measured again, with other numbers, it differs."""
     spreads = []
@@ -228,7 +237,7 @@ def test_score_spread_is_measured(answer, draw):
         why = "torch's own generator decides about it, and `generator` does not"
         holds(False, "four generators with four seeds", f"the spread is the same: {why}", "own")
     known = abs(first - 7**0.5) < 1e-4
-    why = "nothing is drawn" if known else "the numbers start anew at every call"
+    why = "nothing is drawn" if known else "the same numbers are drawn at every call"
     holds(False, "four generators with four seeds", f"the spread is the same: {why}", known)
 
 
@@ -252,7 +261,7 @@ def test_score_spread_draws_with_the_generator(answer, draw):
     )
 
 
-@check("score_spread", cites="With `generator`, no other one")
+@check("score_spread", about="calls", cites="With `generator`, no other")
 def test_score_spread_leaves_the_global_generator(answer, draw):
     """Catches a seed that is set for everyone, and numbers drawn past `generator`."""
     before = answer.random_states()
@@ -310,6 +319,28 @@ def test_score_spread_multiplies_two_vectors(answer, draw):
     )
 
 
+@check("score_spread", about="shapes", cites=Rule("sizes"))
+def test_score_spread_drawn(answer, draw):
+    """Catches a size of its own way: wide vectors, many pairs, few of them."""
+    generator = draw.generator(1)
+    for widths, many in ((range(100, 132), range(300, 600)), (range(1, 4), range(20_000, 40_000))):
+        d_k, pairs = draw.one_of(widths), draw.one_of(many)
+        near_root(number(answer.score_spread(d_k, pairs, generator), str(draw.place)), d_k, pairs)
+    d_k, pairs = draw.one_of(range(2, 9)), draw.one_of(range(3, 17))
+    number(answer.score_spread(d_k, pairs, generator), str(draw.place))
+    spreads = [got.item() for got in answer.repeated(400, "score_spread", d_k, pairs, generator)]
+    mean = sum(spread**2 for spread in spreads) / 400 / d_k
+    # on average one correction gives 1, the other (pairs - 1) / pairs
+    low, high = 1 - 1 / pairs, 1.0
+    error = SIXFOLD * ((2 + 6 / d_k) / (400 * (pairs - 1))) ** 0.5
+    holds(
+        low * (1 - error) < mean < high * (1 + error),
+        f"the spread of {pairs} products of vectors {d_k} wide, measured 400 times",
+        f"its square is {mean * d_k:.2g} on average, expected {low * d_k:.2g} to {d_k}",
+        looks_like(mean**0.5 * d_k**0.5, d_k, pairs),
+    )
+
+
 @check("score_spread", cites="None: torch's own generator")
 def test_score_spread_without_a_generator(answer):
     """Catches a generator that is needed, and one that starts anew each time it is not given."""
@@ -320,11 +351,11 @@ def test_score_spread_without_a_generator(answer):
     holds(
         any(abs(other - first) > 1e-5 for other in others),
         "four calls without a generator",
-        "the spread is the same each time: the numbers start anew at every call",
+        "the spread is the same each time: the same numbers are drawn at every call",
     )
 
 
-@check("score_spread", about="devices", cites=Rule("device"))
+@check("score_spread", about="devices", cites="Every number is drawn with `generator`")
 def test_score_spread_is_device_ready(answer, draw):
     """Catches numbers that are drawn on the CPU whatever device the generator is on."""
 

@@ -8,6 +8,7 @@ from grader.suite import (
     Rule,
     check,
     checks_by_law,
+    later_call,
     reference,
     refusal,
     same,
@@ -15,6 +16,7 @@ from grader.suite import (
     vary,
 )
 from grader.suite.devices import on_a_gpu
+from grader.suite.queries_and_keys import masks_for
 
 EMPTY = "With 0 positions it is empty."
 
@@ -45,18 +47,22 @@ def apply_mask(scores, mask):
 
 
 def drawn_lengths(draw: Draw, *, batch=4, n=5):
-    return draw.integers(0, n + 1, batch), n
+    # none of them real now and then, however many there are
+    return draw.integers(-(n // 4), n + 1, batch).clamp(min=0), n
 
 
 def written(lengths: list[int], n: int):
     return lambda draw: (draw.tensor(lengths, torch.int64), n)
 
 
+OF_ONE = ("one_sequence", "one_position")
+
+
 def of_lengths(label: str, inputs) -> list[Case]:
     """Make a case for each of the two functions that take lengths."""
     return [
-        Case("padding_mask", inputs, padding_mask, label),
-        Case("decoder_mask", inputs, decoder_mask, label),
+        Case("padding_mask", inputs, padding_mask, label, polish=label in OF_ONE),
+        Case("decoder_mask", inputs, decoder_mask, label, polish=label in OF_ONE),
     ]
 
 
@@ -96,9 +102,10 @@ def of_shapes(label: str, scores: tuple[int, ...], mask: tuple[int, ...]) -> Cas
     """Make a case of scores and a mask of these shapes."""
     inputs = lambda draw: (draw(*scores, scale=2), draw.mask(*mask))  # noqa: E731
     everywhere = label == "mask_of_keys"
+    polish = label in ("each_batch", "one_row", "keys_alone")
     return Case(
         "apply_mask", inputs, apply_mask, label, cites="The mask may be smaller",
-        everywhere=everywhere,
+        everywhere=everywhere, polish=polish,
     )  # fmt: skip
 
 
@@ -126,7 +133,7 @@ SPECIAL = [
     of_shapes("one_row", (5, 7), (1, 7)),
     of_shapes("keys_alone", (5, 7), (7,)),
     Case("apply_mask", lambda draw: (draw(5, 7, scale=2), draw.mask(1, 5).mT), apply_mask,
-         "one_column", cites="The mask may be smaller"),
+         "one_column", cites="The mask may be smaller", polish=True),
 ]  # fmt: skip
 REFUSALS = [
     *(refusal(
@@ -162,7 +169,7 @@ EXPLAINS = {
     "causal_mask": ("Rows are queries", "So the first row"),
     "padding_mask": ("A length of n",),
     "decoder_mask": ("Both masks", "Padding is masked", "What it finds"),
-    "apply_mask": ("It is never larger", "A large number"),
+    "apply_mask": ("It is never larger", "A large negative"),
 }
 globals().update(checks_by_law(CASES, SPECIAL, REFUSALS))
 
@@ -181,38 +188,42 @@ def test_causal_mask_of_002(answer, draw):
 
 @check("causal_mask", about="shapes", cites=Rule("sizes"))
 def test_causal_mask_drawn(answer, draw):
-    for _ in "ab":
-        n = int(draw.integers(6, 24, 1))
+    for sizes in (range(6, 24), range(24, 67), range(116, 132)):
+        n = draw.one_of(sizes)
         same(answer.causal_mask(n, draw.place), causal_mask(n, draw.device))
 
 
-@check("causal_mask", cites="It is on `device`.")
+@check("causal_mask", about="devices", cites="It is on `device`.")
 def test_causal_mask_is_device_ready(answer, draw):
     def run(device):
         same(answer.causal_mask(5, device), causal_mask(5, draw.device))
-        same(answer.causal_mask(3, device=str(device)), causal_mask(3, draw.device))
+        named = answer.causal_mask(3, device=str(device))
+        same(named, causal_mask(3, draw.device), label="the mask with a device named in words")
         same(answer.causal_mask(2), causal_mask(2), label="the mask without a device", place="cpu")
 
     on_a_gpu(answer, draw, run)
 
 
-@check("causal_mask", about="calls", cites="None: the default device")
-def test_causal_mask_without_a_device(answer, draw):
+@check("causal_mask", cites="None: the default device")
+def test_causal_mask_without_a_device(answer):
     for said, mask in (
         ("without a device", lambda: answer.causal_mask(2)),
         ("with device=None", lambda: answer.causal_mask(n=2, device=None)),
     ):
         with situation(said):
             same(mask(), causal_mask(2), label=f"the mask {said}", place="cpu")
-    named = answer.causal_mask(2, device=str(draw.place))
-    same(named, causal_mask(2, draw.device), label="the mask with a device named in words")
 
 
 @check("causal_mask", about="calls", cites=Rule("calls"))
 def test_causal_mask_called_again(answer, draw):
     label = "the mask of a second, equal call, after the first one was overwritten"
-    same(answer.after_overwriting("causal_mask", 3, draw.place), causal_mask(3, draw.device),
-         label=label)  # fmt: skip
+    for n in (3, draw.one_of(range(6, 24))):
+        got = answer.after_overwriting("causal_mask", n, draw.place)
+        with later_call():
+            same(got, causal_mask(n, draw.device), label=label)
+        got = answer.after_overwriting("causal_mask", n)
+        with later_call():
+            same(got, causal_mask(n), label=label, place="cpu")
 
 
 @check("causal_mask", about="edges", cites=EMPTY)
@@ -244,6 +255,14 @@ def test_padding_mask_of_integers(answer, draw, dtype):
 def test_decoder_mask_of_integers(answer, draw, dtype):
     lengths = draw.tensor([3, 0, 4, 1], dtype)
     same(answer.decoder_mask(lengths, 5), decoder_mask(lengths, 5))
+
+
+@check("apply_mask", about="edges", cites="The mask may be smaller")
+def test_apply_mask_of_every_shape(answer, draw):
+    scores = draw(2, 3, 4, 5, scale=2)
+    for mask in masks_for(draw, *scores.shape):
+        with situation(f"a mask {list(mask.shape)}"):
+            same(answer.apply_mask(scores, mask), apply_mask(scores.double(), mask), like=scores)
 
 
 @check("apply_mask", about="calls", cites="The masked scores")

@@ -10,18 +10,28 @@ from grader.suite import (
     check,
     checks_by_law,
     holds,
+    in_any_words,
     printed,
     reference,
     refusal,
     same,
+    situation,
 )
 from grader.suite.arithmetic import softmax64, weights64
-from grader.suite.queries_and_keys import TRIANGLE, pattern, query_key
-from grader.suite.your_own import no_ready_softmax, your_own
+from grader.suite.queries_and_keys import TRIANGLE, masks_for, pattern, query_key
+from grader.suite.your_own import (
+    KEYS,
+    PIECE,
+    READY_SOFTMAX,
+    ROWS,
+    eighths,
+    no_ready_softmax,
+    your_own,
+)
 
 NOTHING = "A query that may attend to nothing"
 MASKED = "Minus infinity gives exactly 0."
-THROUGHOUT = "A slice that is minus infinity throughout"
+THROUGHOUT = "A slice that is all minus infinity"
 READY_MADE = Rule("ready-made")
 
 
@@ -99,8 +109,9 @@ def softmax_case(label, inputs, cites, **options):
 def weights_case(label, inputs, cites="None: everywhere"):
     everywhere = cites == NOTHING
     return Case(
-        "attention_weights", inputs, attention_weights, label, cites=cites, everywhere=everywhere
-    )
+        "attention_weights", inputs, attention_weights, label, cites=cites, everywhere=everywhere,
+        polish=label == "mask_of_one_row",
+    )  # fmt: skip
 
 
 SPECIAL = [
@@ -162,7 +173,7 @@ EXPLAINS = {
     "softmax": ("A slice is", "Mind scores of 1e4"),
     "attention_weights": (),
 }
-globals().update(checks_by_law(CASES, SPECIAL, REFUSALS, EMPTY))
+globals().update(checks_by_law(CASES, SPECIAL, in_any_words(REFUSALS, "mask"), EMPTY))
 
 
 @check("softmax", cites="The weights, in the shape of `scores`")
@@ -173,13 +184,19 @@ def test_softmax_printed_in_002(answer, draw):
     same(answer.softmax(given), weights, within=printed(4))
 
 
+def of_large_scores(answer, draw: Draw, dtype):
+    given = draw.tensor([[1e4, 1e4 - 1, 1e4 - 2], [-1e4, -1e4 + 1, -1e4], [1e4, -1e4, 0.0]], dtype)
+    same(answer.softmax(given), softmax(given.double()), like=given)
+
+
 @check("softmax", cites="The weights, in the shape of `scores`")
 def test_softmax_of_large_scores(answer, draw):
-    for dtype in (torch.float32, torch.float64):
-        given = draw.tensor(
-            [[1e4, 1e4 - 1, 1e4 - 2], [-1e4, -1e4 + 1, -1e4], [1e4, -1e4, 0.0]], dtype
-        )
-        same(answer.softmax(given), softmax(given.double()), like=given)
+    of_large_scores(answer, draw, torch.float32)
+
+
+@check("softmax", about="dtypes", cites="The weights, in the shape of `scores`")
+def test_softmax_of_large_scores_in_float64(answer, draw):
+    of_large_scores(answer, draw, torch.float64)
 
 
 @check("softmax", cites="The weights, in the shape of `scores`")
@@ -190,9 +207,9 @@ def test_softmax_of_rows_far_apart(answer, draw):
 
 @check("softmax", cites=MASKED)
 def test_softmax_of_minus_infinity_is_0(answer, draw):
-    given = some_masked(draw.using(torch.float64))[0]
+    given = some_masked(draw)[0]
     weights = answer.softmax(given)
-    same(weights, softmax(given))
+    same(weights, softmax(given.double()), like=given)
     at_masked = weights.detach()[torch.isneginf(given)].abs()
     holds(
         bool((at_masked == 0).all()),
@@ -202,7 +219,7 @@ def test_softmax_of_minus_infinity_is_0(answer, draw):
     )
 
 
-@check("softmax", cites="A slice sums to 1")
+@check("softmax", about="dtypes", cites="A slice sums to 1")
 def test_softmax_sums_to_1(answer, draw):
     given = scores(draw.using(torch.float64))[0]
     weights = answer.softmax(given)
@@ -213,23 +230,19 @@ def test_softmax_sums_to_1(answer, draw):
 
 @check("softmax", cites=READY_MADE)
 def test_softmax_is_your_own(answer, draw):
-    your_own(answer, draw, "softmax", [SOFTMAX, SPECIAL[1]])
-    given = draw.using(torch.float64)(32, 32, scale=2.0)
-    with torch.no_grad():
-        got = answer.softmax(given)
-    same(got, softmax(given), like=given)
-    no_ready_softmax(got, given, "softmax")
+    your_own(answer, draw, READY_SOFTMAX, [SOFTMAX, SPECIAL[1]])
+    no_ready_softmax(
+        draw, "softmax", answer.softmax, lambda draw: [draw(ROWS, KEYS, scale=2)], softmax
+    )
 
 
 @check("attention_weights", cites=READY_MADE)
 def test_attention_weights_are_your_own(answer, draw):
-    your_own(answer, draw, "softmax", [WEIGHTS, WITH_MASK])
-    # whole numbers over 8, and a width of 4: the scores are exact however they are worked out
-    query, key = (draw.integers(-24, 25, 32, 4).double() / 8 for _ in "qk")
-    with torch.no_grad():
-        got = answer.attention_weights(query, key)
-    same(got, attention_weights(query, key), like=query)
-    no_ready_softmax(got, query @ key.mT / 2, "attention_weights")
+    your_own(answer, draw, READY_SOFTMAX, [WEIGHTS, WITH_MASK])
+    no_ready_softmax(
+        draw, "attention_weights", answer.attention_weights,
+        lambda draw: [eighths(draw, ROWS, PIECE), eighths(draw, KEYS, PIECE)], attention_weights,
+    )  # fmt: skip
 
 
 @check("attention_weights", cites="The weights [*batch, q, k]")
@@ -251,6 +264,24 @@ def test_attention_weights_printed_in_002(answer, draw):
     mask = draw.tensor([[1, 0, 0], [1, 1, 0], [1, 1, 1]], torch.bool)
     weights = draw.tensor([[1.0, 0.0, 0.0], [0.9546, 0.0454, 0.0], [0.2563, 0.7156, 0.0281]])
     same(answer.attention_weights(query, key, mask), weights, within=printed(4))
+
+
+@check("softmax", about="shapes", cites="The weights, in the shape of `scores`")
+def test_softmax_over_each_dimension(answer, draw):
+    for count in (1, 2, 3, 4, 5):
+        given = draw(*(draw.one_of((2, 3, 4, 5)) for _ in range(count)))
+        for dim in range(-count, count):
+            with situation(f"dim={dim} of {count}"):
+                same(answer.softmax(given, dim), softmax(given.double(), dim), like=given)
+
+
+@check("attention_weights", about="edges", cites="None: everywhere")
+def test_attention_weights_with_masks_of_every_shape(answer, draw):
+    query, key = query_key(draw, 2, 3, q=4, k=5)
+    for mask in masks_for(draw, 2, 3, 4, 5):
+        want = attention_weights(query.double(), key.double(), mask)
+        with situation(f"a mask {list(mask.shape)}"):
+            same(answer.attention_weights(query, key, mask), want, like=query)
 
 
 @check("softmax", about="dtypes", cites="A slice sums to 1")

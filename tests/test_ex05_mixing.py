@@ -10,15 +10,17 @@ from grader.suite import (
     check,
     checks_by_law,
     exact,
+    in_any_words,
     printed,
     reference,
     refusal,
     same,
+    situation,
     vary,
 )
 from grader.suite.arithmetic import attention64, weights64
-from grader.suite.queries_and_keys import TRIANGLE, pattern, query_key
-from grader.suite.your_own import no_ready_attention, your_own
+from grader.suite.queries_and_keys import TRIANGLE, masks_for, pattern, query_key
+from grader.suite.your_own import READY_ATTENTION, no_ready_attention, your_own
 
 NOTHING = "A query that may attend to nothing"
 EVERYWHERE = "None: everywhere"
@@ -175,7 +177,7 @@ SPECIAL = [
     Case("attention", all_masked, attention, "all_masked", cites=NOTHING, everywhere=True),
     Case("attention", mask_of(2, 1, 7), attention, "mask_of_keys", cites=EVERYWHERE),
     Case("attention", mask_of(5, 7), attention, "one_mask_for_all", cites=EVERYWHERE),
-    Case("attention", mask_of(7), attention, "mask_of_one_row", cites=EVERYWHERE),
+    Case("attention", mask_of(7), attention, "mask_of_one_row", cites=EVERYWHERE, polish=True),
     Case("cross_attention", padded_batch, cross_attention, "padded_batch",
          cites="None: all of them"),
     Case("cross_attention", nothing_real, cross_attention, "nothing_real",
@@ -415,7 +417,17 @@ EXPLAINS = {
     "self_attention": ("The same tokens",),
     "cross_attention": ("The queries come from",),
 }
-globals().update(checks_by_law(CASES, SPECIAL, REFUSALS, EMPTY))
+OWN_WORDS = ("mask", "linear_combination", "mix_values")
+globals().update(checks_by_law(CASES, SPECIAL, in_any_words(REFUSALS, *OWN_WORDS), EMPTY))
+
+
+@check("attention", about="edges", cites=EVERYWHERE)
+def test_attention_with_masks_of_every_shape(answer, draw):
+    given = qkv(draw, 2, 3, q=4, k=5)
+    for mask in masks_for(draw, 2, 3, 4, 5):
+        want = attention(*map(exact, given), mask)
+        with situation(f"a mask {list(mask.shape)}"):
+            same(answer.attention(*given, mask), want, like=given[0])
 
 
 # document 002: three tokens, and the layers that its seed gives, with more digits than it prints
@@ -536,26 +548,21 @@ def test_self_attention_printed_in_001(answer, draw):
 @check("attention", cites=READY_MADE)
 def test_attention_is_your_own(answer, draw):
     cases = [ATTENTION, MASKED, *(c.at(*b) for c in (ATTENTION, MASKED) for b in ((2,), (2, 3)))]
-    your_own(answer, draw, "attention", cases)
-    exactly = draw.using(torch.float64)
-    query, key, value = (exactly(12, 8) for _ in "qkv")
-    with torch.no_grad():
-        got = answer.attention(query, key, value)
-    same(got, attention(query, key, value), like=query)
-    no_ready_attention(got, (query, key, value), "attention")
+    your_own(answer, draw, READY_ATTENTION, cases)
+    no_ready_attention(draw, "attention", answer.attention, attention)
 
 
 @check("self_attention", cites=READY_MADE)
 def test_self_attention_is_your_own(answer, draw):
     cases = [SELF, SELF_CAUSAL, *(c.at(*b) for c in (SELF, SELF_CAUSAL) for b in ((2,), (2, 3)))]
-    your_own(answer, draw, "attention", cases)
+    your_own(answer, draw, READY_ATTENTION, cases)
 
 
 @check("cross_attention", cites=READY_MADE)
 def test_cross_attention_is_your_own(answer, draw):
     cases = [CROSS, CROSS_MASKED]
     cases += [case.at(*batch) for case in cases for batch in ((2,), (2, 3))]
-    your_own(answer, draw, "attention", cases)
+    your_own(answer, draw, READY_ATTENTION, cases)
 
 
 @check("attention", about="calls")
