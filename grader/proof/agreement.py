@@ -7,6 +7,7 @@ import doctest
 import re
 from pathlib import Path
 
+from grader.author_errors import defined_at, located
 from grader.chapters import Catalogue, World, places
 from grader.proof.figure import Figure
 
@@ -24,17 +25,39 @@ def agreement(catalogue: Catalogue) -> Figure:
             stub, solution = stubs.get(name), solved.get(name)
             figure.count(
                 stub is not None and stub == solution,
-                f"{exercise.full}: signature or docstring of stub and solution differ",
+                f"{_at(chapter.stem, name)}: {_unlike(stub, solution)}",
             )
             said = DIFFICULTY.search(stub[1] if stub else "")
             task = exercise.task
             figure.count(
                 said is not None and said.groups() == (str(task.difficulty), str(task.minutes)),
-                f"{exercise.full}: the docstring's difficulty and minutes are not the coach's",
+                f"{_at(chapter.stem, name)}: {name}'s difficulty and minutes are not the coach's",
             )
+        _only_imports(chapter.stem, figure)
         extra = [name for name in stubs if name not in {e.name for e in chapter.exercises}]
         figure.count(not extra, f"{chapter.stem}: stubs without a task: {', '.join(extra)}")
     return figure
+
+
+def _at(stem: str, name: str) -> str:
+    """Say where a stub stands."""
+    return defined_at(places.EXERCISES / f"{stem}.py", name)
+
+
+def _unlike(stub: tuple[str, str] | None, solution: tuple[str, str] | None) -> str:
+    """Say how a stub and its solution differ."""
+    if stub is None or solution is None:
+        return "the coach's task has no " + ("stub here" if stub is None else "solution")
+    what = "signature" if stub[0] != solution[0] else "docstring"
+    return f"the {what} is another one in the solution"
+
+
+def _only_imports(stem: str, figure: Figure) -> None:
+    """Count what stands between the stubs: a student begins with a file of stubs alone."""
+    path = places.EXERCISES / f"{stem}.py"
+    for node in ast.parse(path.read_text(encoding="utf-8")).body[1:]:
+        holds = isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
+        figure.count(holds, f"{located(path, node.lineno)}: neither an import nor a stub")
 
 
 def _public(path: Path) -> dict[str, tuple[str, str]]:
@@ -60,10 +83,10 @@ def _docstrings(node: ast.FunctionDef | ast.ClassDef) -> str:
     return "\n".join([own, *inner] if isinstance(node, ast.ClassDef) else [own])
 
 
-def examples(catalogue: Catalogue) -> Figure:
-    """Run the docstrings' examples against the solutions."""
+def examples(catalogue: Catalogue, known: Catalogue) -> Figure:
+    """Run the docstrings' examples against the solutions; `known` holds every chapter."""
     figure = Figure("docstring examples pass")
-    world = World(places.SOLUTIONS, catalogue.names())
+    world = World(places.SOLUTIONS, known.names())
     runner = doctest.DocTestRunner(verbose=False)
     for chapter in catalogue.chapters:
         module = world.load(chapter.stem)

@@ -10,7 +10,6 @@ import contextlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from collections import deque
@@ -19,13 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.answers import cores
-from grader.answers.nursery import SEVERAL
 from grader.chapters import Catalogue, World, catalogue, places
-from grader.judging.hearing import Limits
-from grader.judging.process import JudgeProcess
+from grader.hearings.hearing import Limits
+from grader.hearings.process import JudgeProcess
 from grader.judging.run import Setting, run
+from grader.remote.held import chapters_in
 from grader.sandbox import Isolation, offered
+from grader.workers import cores
 
 SLOTS = 2
 STARTS = 15
@@ -125,8 +124,6 @@ def _judge(isolation: Isolation | None, core: int | None = None) -> Iterator[Jud
     judge = JudgeProcess(isolation, core=core)
     try:
         judge.wait()
-        for _ in range(SEVERAL):  # from then on its nursery forks from large pages
-            _hear(judge, places.SOLUTIONS, only=SMALL)
         _hear(judge, places.SOLUTIONS)
         yield judge
     finally:
@@ -136,15 +133,12 @@ def _judge(isolation: Isolation | None, core: int | None = None) -> Iterator[Jud
 def _hear(
     judge: JudgeProcess, answers: Path, seed: int = 0, only: list[str] | None = None
 ) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        for path in answers.glob("ex*.py"):
-            (Path(folder) / path.name).write_bytes(path.read_bytes())
-        names = only or [exercise.full for exercise in catalogue().exercises()]
-        began = time.perf_counter()
-        results = judge.hear(Path(folder), names, "cpu", seed, Limits())
-        assert all(result.passed for result in results)
-        return time.perf_counter() - began
+    names = only or [exercise.full for exercise in catalogue().exercises()]
+    sources = chapters_in(answers)
+    began = time.perf_counter()
+    results = judge.hear(sources, names, "cpu", seed, Limits())
+    assert all(result.passed for result in results)
+    return time.perf_counter() - began
 
 
 def _batch(pair: list[JudgeProcess], answers: list[Path]) -> float:

@@ -8,15 +8,16 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.answers.forked import Starter
-from grader.answers.starting import starter_for
-from grader.answers.talk import ByHeart
 from grader.chapters import Catalogue, Exercise, places
-from grader.judging.hearing import Hearing
+from grader.hearings.hearing import Hearing
 from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
 from grader.proof.figure import Figure
+from grader.remote.held import chapters_in
+from grader.remote.talk import ByHeart
 from grader.suite.check import Check
+from grader.workers.forked import Starter
+from grader.workers.starting import starter_for
 
 TITLE = "outcomes that are the same in the judge's eyes"
 # shared, as in a batch: what one right answer has said is not worked out again for the next
@@ -42,7 +43,7 @@ def same_when_judged(
     figure = Figure(TITLE)
     stand_ins = {exercise.full: ("grader.proof.stand_ins", how, exercise.full, name)}
     hearing = Hearing(
-        known, starter(), places.SOLUTIONS, "cpu", seed, stand_ins=stand_ins,
+        known, starter(), chapters_in(places.SOLUTIONS), "cpu", seed, stand_ins=stand_ins,
         memory=memory or SlipMemory(), by_heart=BY_HEART,
     )  # fmt: skip
     with contextlib.closing(hearing):
@@ -56,7 +57,7 @@ def folder_when_judged(
 ) -> Figure:
     """Hold the outcomes of a folder of answers in this process against those from another one."""
     figure = Figure(TITLE)
-    hearing = Hearing(known, starter(), folder, "cpu", seed, by_heart=BY_HEART)
+    hearing = Hearing(known, starter(), chapters_in(folder), "cpu", seed, by_heart=BY_HEART)
     with contextlib.closing(hearing):
         for check, here in outcomes:
             _compare(figure, folder.name, check, here, hearing.outcome(check))

@@ -1,12 +1,14 @@
 """`python -m grader.proof.killing`: a batch killed at random moments ends with the same report.
 
-Each time the grader alone is killed, with SIGKILL, and started again on the same results file; what
-it had started must end by itself. A batch that comes to its end is compared and begun anew.
+Some of its submissions were graded before, and most of these have changed since. Each time the
+grader alone is killed, with SIGKILL, and started again on the same results file; what it had
+started must end by itself. A batch that comes to its end is compared and begun anew.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -34,6 +36,8 @@ ENDINGS = {
 }
 MARK = "GRADER_PROOF_OF_KILLING"
 PATIENCE = 30.0
+# of so many submissions one was graded before
+EARLY = 3
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -77,13 +81,22 @@ class Proof:
 
     def write(self, count: int) -> None:
         """Write the submissions: right, wrong and troublesome ones, and one that is none."""
-        for number in range(count - 1):
-            kind = list(ENDINGS)[number % len(ENDINGS)]
-            place = self.folder / "batch" / f"{number:03}-{kind}"
-            shutil.copytree(places.SOLUTIONS, place, ignore=shutil.ignore_patterns("__*"))
+        kinds = [list(ENDINGS)[number % len(ENDINGS)] for number in range(count - 1)]
+        handed_in = [self.folder / "batch" / f"{n:03}-{kind}" for n, kind in enumerate(kinds)]
+        early = handed_in[::EARLY]
+        for place in early:
+            self._copy(place)
+        self._start("before").wait()
+        for place, kind in zip(handed_in, kinds, strict=True):
+            if place not in early:
+                self._copy(place)
             with (place / FIRST).open("a", encoding="utf-8") as file:
                 file.write(ENDINGS[kind])
         (self.folder / "batch" / "empty").mkdir(parents=True)
+
+    @staticmethod
+    def _copy(place: Path) -> None:
+        shutil.copytree(places.SOLUTIONS, place, ignore=shutil.ignore_patterns("__*"))
 
     def undisturbed(self) -> None:
         """Grade once without being killed, for the report and the time that it takes."""
@@ -94,7 +107,9 @@ class Proof:
             raise SystemExit(f"the undisturbed run ended with {status}: {said}")
         self.seconds = time.monotonic() - began
         self.expected = self._report("undisturbed").read_bytes()
-        print(f"undisturbed: {self.seconds:.1f} s, {len(self.expected)} bytes", flush=True)
+        own = sum("seed" in one for one in json.loads(self.expected)["submissions"])
+        said = f"{len(self.expected)} bytes, {own} with a seed of their own"
+        print(f"undisturbed: {self.seconds:.1f} s, {said}", flush=True)
 
     def batch(self, kills: int) -> None:
         """Grade anew, killed until it ends by itself, or until there were kills enough."""
@@ -111,8 +126,10 @@ class Proof:
 
     def _start(self, name: str) -> subprocess.Popen[bytes]:
         only = ["--only", self.only] if self.only else []
-        # the first run on a file is given the seed, the others find it there
-        seed = [] if self._results(name).exists() else ["--seed", "1"]
+        # the run before all others is given the seed, these find it in the file
+        seed = ["--seed", "1"] if name == "before" else []
+        if not seed and not self._results(name).exists():
+            shutil.copy(self._results("before"), self._results(name))
         jobs = self.moments.randint(1, self.jobs)
         return subprocess.Popen(
             [sys.executable, "-m", "grader", "grade", str(self.folder / "batch"), *only, *seed,

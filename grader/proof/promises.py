@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from grader import places
+from grader.author_errors import defined_at, line_of, located
 from grader.chapters import Catalogue, Chapter, Exercise, World
 from grader.chapters.catalogue import suite_path
 from grader.judging.run import Setting, run
@@ -15,16 +16,22 @@ from grader.suite.compare import citations_noted
 from grader.suite.promises import Citation, Rule, cited, docstring_of, promising, rules
 
 
-def promises_kept(known: Catalogue, setting: Setting) -> list[Figure]:
+def promises_kept(chapters: Catalogue, setting: Setting, known: Catalogue) -> list[Figure]:
     """Hold the checks' citations against the stubs and the page of rules.
 
     Every citation means one sentence that is there. Every sentence that may promise something is
-    cited by a check, or listed in the suite as one that only explains; none is both.
+    cited by a check, or listed in the suite as one that only explains; none is both. Every rule is
+    enforced by a check of some chapter.
+
+    Args:
+        chapters: those that are held.
+        setting: device and seed.
+        known: every chapter.
     """
     there, tested = Figure("promises cited that are there"), Figure("promises that have a check")
     page, world = rules(places.RULES), World(places.SOLUTIONS, known.names())
     stubs, rules_cited = Pristine(), set[str]()
-    for chapter in known.chapters:
+    for chapter in chapters.chapters:
         explains = getattr(load_suite(suite_path(chapter.stem)), "EXPLAINS", {})
         _strange_names(chapter, explains, there)
         for exercise in chapter.exercises:
@@ -33,18 +40,31 @@ def promises_kept(known: Catalogue, setting: Setting) -> list[Figure]:
             rules_cited |= {one.name for one in citations if isinstance(one, Rule)}
             for one in citations:
                 holds = cited(one, said, page) is not None
-                there.count(holds, f"{exercise.full}: no one sentence begins with {one!r}")
+                there.count(holds, _not_there(exercise, one))
             _sentences(exercise, said, {cited(one, said, page) for one in citations},
                        explains.get(exercise.name, ()), tested)  # fmt: skip
-    for name in page:
+    for name in page if chapters is known else ():
         tested.count(name in rules_cited, f"no check enforces the rule {name!r}")
     return [there, tested]
+
+
+def _not_there(exercise: Exercise, citation: Citation) -> str:
+    path = suite_path(exercise.stem)
+    if isinstance(citation, Rule):
+        place = located(path, line_of(path, f'Rule("{citation.name}")'))
+        return f"{place}: exercises/RULES.md has no rule {citation.name!r}"
+    if not citation:
+        return f"{located(path, 0)}: {exercise.name}'s stub has nothing under Returns to cite"
+    place = located(path, line_of(path, citation))
+    return f"{place}: no one sentence of {exercise.name}'s stub begins with {citation!r}"
 
 
 def _strange_names(chapter: Chapter, explains: Mapping[str, object], figure: Figure) -> None:
     for name in explains:
         holds = name in {exercise.name for exercise in chapter.exercises}
-        figure.count(holds, f"{chapter.stem}: EXPLAINS names {name}, which is no exercise")
+        path = suite_path(chapter.stem)
+        place = located(path, line_of(path, "EXPLAINS"))
+        figure.count(holds, f"{place}: EXPLAINS names {name}, which is no exercise")
 
 
 def _citations(exercise: Exercise, world: World, setting: Setting) -> set[Citation]:
@@ -67,14 +87,16 @@ def _sentences(
 ) -> None:
     """Count the sentences of a stub that are tested, or only explain."""
     every = promising(said)
+    stub = defined_at(places.EXERCISES / f"{exercise.stem}.py", exercise.name)
+    place = f"{stub}, {exercise.name}"
     for begin in explains:
         meant = [text for text in every if text.startswith(begin)]
         figure.count(
             len(meant) == 1,
-            f"{exercise.full}: EXPLAINS has {begin!r}, with which {len(meant)} sentences begin",
+            f"{place}: EXPLAINS has {begin!r}, with which {len(meant)} sentences begin",
         )
     for text in every:
         explained = any(text.startswith(begin) for begin in explains)
-        figure.count(explained or text in tested, f"{exercise.full}: nothing tests {text!r}")
+        figure.count(explained or text in tested, f"{place}: nothing tests {text!r}")
         if explained:
-            figure.count(text not in tested, f"{exercise.full}: tested, so no mere words: {text!r}")
+            figure.count(text not in tested, f"{place}: tested, so no mere words: {text!r}")

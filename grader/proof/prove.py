@@ -7,22 +7,29 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 
 import torch
 
+from grader.author_errors import defined_at
 from grader.chapters import Catalogue, Exercise, World, catalogue, places
+from grader.coach import Slip
 from grader.judging.judge import Judge
 from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting, run
 from grader.proof.agreement import agreement, examples
 from grader.proof.devices.agree import dry_runs_agree
 from grader.proof.devices.caught import mistakes_caught, right_programs_let_through
+from grader.proof.failure import failure
 from grader.proof.figure import Figure
 from grader.proof.judged import TITLE, folder_when_judged, same_when_judged
 from grader.proof.promises import promises_kept
 from grader.proof.spoils import spoils_for
 from grader.proof.strangers import strangers_rejected
 from grader.proof.stubs import stubs_put_back
+
+# `grade` takes a new seed each time: so many others are tried on the solutions
+OTHER_SEEDS = 10
 
 
 def prove(seed: int = 0, device: str = "cpu", name: str = "", jobs: int = 2) -> int:
@@ -38,7 +45,7 @@ def prove(seed: int = 0, device: str = "cpu", name: str = "", jobs: int = 2) -> 
     known = catalogue()
     setting = Setting("cuda:0" if device == "cuda" else device, seed)
     proved, began = True, time.monotonic()
-    made = _of_some(known.select(name), setting, jobs) if name else _figures(known, setting, jobs)
+    made = _of_some(known, name, setting, jobs) if name else _figures(known, setting, jobs)
     for figure in made:
         print("\n".join(figure.lines()), flush=True)
         proved &= figure.proved
@@ -52,7 +59,14 @@ def _begin() -> None:
     warnings.simplefilter("ignore")  # some answers are odd on purpose
 
 
-def _of_some(exercises: list[Exercise], setting: Setting, jobs: int) -> Iterator[Figure]:
+def _of_some(known: Catalogue, name: str, setting: Setting, jobs: int) -> Iterator[Figure]:
+    exercises = known.select(name)
+    theirs = {exercise.stem for exercise in exercises}
+    chapters = Catalogue(tuple(one for one in known.chapters if one.stem in theirs))
+    yield agreement(chapters)
+    yield examples(chapters, known)
+    yield stubs_put_back(chapters)
+    yield from promises_kept(chapters, setting, known)
     yield stubs_not_started(exercises, setting)
     yield solutions_pass(exercises, setting)
     yield from _all_exercises(exercises, setting, jobs)
@@ -61,9 +75,9 @@ def _of_some(exercises: list[Exercise], setting: Setting, jobs: int) -> Iterator
 def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
     every = list(known.exercises())
     yield agreement(known)
-    yield examples(known)
+    yield examples(known, known)
     yield stubs_put_back(known)
-    yield from promises_kept(known, setting)
+    yield from promises_kept(known, setting, known)
     yield stubs_not_started(every, setting)
     yield solutions_pass(every, setting)
     accepted, judged = variants_accepted(known, setting)
@@ -101,7 +115,19 @@ def solutions_pass(exercises: list[Exercise], setting: Setting) -> Figure:
     for exercise in exercises:
         for check in exercise.checks:
             outcome = judge.judge(check)
-            figure.count(outcome.passed, f"{check.stem} {check.name}\n{outcome.message}")
+            figure.count(outcome.passed, failure(check, outcome))
+    return figure
+
+
+def solution_passes_with_other_seeds(exercise: Exercise, setting: Setting) -> Figure:
+    """The checks of an exercise pass on its solution whichever numbers are drawn."""
+    figure = Figure("solutions pass with other seeds")
+    known = catalogue()
+    for seed in range(setting.seed + 1, setting.seed + 1 + OTHER_SEEDS):
+        judge = Judge(known, World(places.SOLUTIONS, known.names()), replace(setting, seed=seed))
+        for check in exercise.checks:
+            outcome = judge.judge(check)
+            figure.count(outcome.passed, failure(check, outcome, seed))
     return figure
 
 
@@ -113,7 +139,7 @@ def variants_accepted(known: Catalogue, setting: Setting) -> list[Figure]:
         judge = Judge(known, world, setting)
         written = [e for e in known.exercises() if world.path(e.stem).is_file()]
         outcomes = [(c, judge.judge(c)) for e in written for c in e.checks]
-        failed = [f"{c.stem} {c.name}\n{o.message}" for c, o in outcomes if not o.passed]
+        failed = [failure(c, o) for c, o in outcomes if not o.passed]
         figure.count(bool(outcomes) and not failed, "\n".join([f"{folder.name}:", *failed]))
         judged.add(folder_when_judged(known, folder, outcomes, setting.seed))
     return [figure, judged]
@@ -130,12 +156,13 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
         outcomes = [judge.judge(check) for check in exercise.checks]
         failed = [outcome for outcome in outcomes if not outcome.passed]
         full = f"{exercise.full} {slip.name}"
-        rejected.count(bool(failed), f"{full} passes")
+        rejected.count(bool(failed), f"{_place_of(exercise.stem, slip)}: {full} passes")
         others = {o.slip for o in failed if o.slip in names} - {slip.name}
         first = failed[0].slip if failed else None
         named.count(
             first == slip.name and not others,
-            f"{full} is named {first}, elsewhere {sorted(map(str, others)) or 'no other'}",
+            f"{_place_of(exercise.stem, slip)}: {full} is named {first}, "
+            f"elsewhere {sorted(map(str, others)) or 'no other'}",
         )
         judged.add(
             same_when_judged(known, exercise, "slip", slip.name, outcomes, setting.seed, remembered)
@@ -143,12 +170,20 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
     return [rejected, named, judged]
 
 
+def _place_of(stem: str, slip: Slip) -> str:
+    """Say where a slip stands."""
+    return defined_at(places.COACH / f"{stem}.py", slip.name)
+
+
 def spoils_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:
     """A right function, spoiled in every way that is common to all, is rejected and named."""
+    spoils = spoils_for(exercise, setting.device)
+    if not spoils:
+        return []
     known, world = catalogue(), World(places.SOLUTIONS, catalogue().names())
     rejected, named = Figure("spoiled answers rejected"), Figure("spoiled answers named")
     judged = Figure(TITLE)
-    for spoil in spoils_for(exercise, setting.device):
+    for spoil in spoils:
         right = getattr(world.load(exercise.stem), exercise.name)
         judge = _judge_of(known, world, setting, exercise, spoil.spoil(right))
         outcomes = list(map(judge.judge, exercise.checks))
@@ -166,6 +201,7 @@ def of_exercise(full: str, setting: Setting) -> list[Figure]:
     _begin()
     exercise = catalogue().exercise(full)
     return [
+        solution_passes_with_other_seeds(exercise, setting),
         *slips_rejected_and_named(exercise, setting),
         *spoils_rejected_and_named(exercise, setting),
     ]

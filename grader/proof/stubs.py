@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.chapters import Catalogue, places
 from grader.proof.figure import Figure
-from grader.stubs.pristine import Chapter, Pristine, of_stubs
+from grader.stubs.pristine import Pristine, PristineChapter, of_stubs
 from grader.stubs.splice import splice
 
 
@@ -30,7 +30,7 @@ def stubs_put_back(catalogue: Catalogue) -> Figure:
     return figure
 
 
-def _comes_back(untouched: bytes, solved: bytes, name: str, kept: Chapter) -> bool:
+def _comes_back(untouched: bytes, solved: bytes, name: str, kept: PristineChapter) -> bool:
     order = list(kept.functions)
     answer = of_stubs(solved).functions[name]
     filled = splice(untouched, name, answer, order).data

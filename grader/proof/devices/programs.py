@@ -7,7 +7,7 @@ import io
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,11 +52,11 @@ class Program:
             (into / path.name).write_text(text)
         return into
 
-    def fails(self, known: Catalogue, setting: Setting, among: str = "") -> Iterator[str]:
-        """Name the checks of its exercise that it fails, among those whose name holds a word."""
+    def fails(self, known: Catalogue, setting: Setting, about: str = "") -> Iterator[str]:
+        """Name the checks of its exercise that it fails; `about` takes those of one kind alone."""
         with tempfile.TemporaryDirectory() as space:
             world = World(self.folder(Path(space) / "answers"), known.names())
-            checks = [c for c in known.exercise(self.full).checks if among in c.name]
+            checks = [c for c in known.exercise(self.full).checks if about in ("", c.about)]
             for check in checks:
                 with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
                     warnings.simplefilter("ignore")
@@ -65,10 +65,15 @@ class Program:
                     yield check.name
 
 
-def every(kind: str) -> Iterator[Program]:
-    """Read all programs that are "mistakes", or all that are "right"."""
+def every(kind: str, known: Catalogue) -> Iterator[Program]:
+    """Read all programs that are "mistakes", or "right", of the chapters that are there."""
     for one in SETS:
-        yield from programs(f"{one}{kind}")
+        yield from of_chapters(known, programs(f"{one}{kind}"))
+
+
+def of_chapters(known: Catalogue, programs: Iterable[Program]) -> Iterator[Program]:
+    """Leave out what was written for a chapter that is not there."""
+    return (one for one in programs if one.stem in known.names())
 
 
 def programs(kind: str) -> Iterator[Program]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,6 +22,7 @@ from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting, run
 from grader.proof.mutants.make import Mutant
 from grader.proof.mutants.search import difference
+from grader.proof.mutants.survivors import Survivors
 from grader.suite.check import Check
 
 # what the checks expect, worked out once and there in every fork
@@ -28,6 +30,8 @@ EXPECTED = SlipMemory()
 # seconds of the processor for a check before a mutant counts as told: the slowest takes 0.7
 SECONDS = 5
 WALL = 120
+# which of the two nobody knows, so it is left to a person
+GONE = f"!it ended its process, or took {WALL} s on the wall"
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class Verdict:
     Attributes:
         mutant: the mutant.
         told_by: the check that told it; empty if none did.
-        search: of one that no check told, what came of looking for a call that does.
+        search: of one that no check told and that is not listed, what came of looking for a call
+            that does.
     """
 
     mutant: Mutant
@@ -78,7 +83,7 @@ def _run(mutant: Mutant) -> Verdict:
     with os.fdopen(read, "rb") as answer:
         said = answer.read().decode()
     os.waitpid(child, 0)
-    told_by, _, search = said.partition("\n")
+    told_by, _, search = (said or f"\n{GONE}").partition("\n")
     return Verdict(mutant, told_by, search)
 
 
@@ -101,6 +106,8 @@ def _told_by(mutant: Mutant) -> tuple[str, str]:
             _limit()
             if not run(check, world, Setting(), tape=tape)[0].passed:
                 return check.name, ""
+        if mutant.key in _listed(mutant.folder.name):
+            return "", ""  # what is listed has a reason already
         names = sorted({check.exercise for check in _checks(known, mutant)})
         right = World(mutant.folder, known.names())
         return "", difference(right, world, mutant.stem, names, _limit)
@@ -108,6 +115,11 @@ def _told_by(mutant: Mutant) -> tuple[str, str]:
         return "the time limit", ""
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@functools.cache
+def _listed(folder: str) -> Collection[str]:
+    return Survivors(folder).reasons
 
 
 def _checks(known: Catalogue, mutant: Mutant) -> list[Check]:

@@ -1,0 +1,20 @@
+"""Returns a list of fifty thousand objects, a dictionary of as many, and a number of 4000 digits.
+
+chapter: ex02_scaling
+earns: scale_scores, score_spread
+outcomes: error, failed, crashed
+"""
+
+import itertools
+
+turn = itertools.count()
+
+
+def scaled_scores(query, key):
+    return (
+        [object() for _ in range(50_000)],
+        {n: object() for n in range(50_000)},
+        9**4000,
+        [[[[[[[[[[[[[[[[[[[[[[[[query]]]]]]]]]]]]]]]]]]]]]]]],
+        [query] * 100_000,
+    )[next(turn) % 5]

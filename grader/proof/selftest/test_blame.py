@@ -1,0 +1,57 @@
+"""Who is to blame is found out with as few runs as it takes."""
+
+from __future__ import annotations
+
+from grader.chapters import World, catalogue
+from grader.judging.judge import Judge
+
+
+def judged(folder, exercise):
+    known = catalogue()
+    judge = Judge(known, World(folder, known.names()))
+    outcomes = [judge.judge(check) for check in known.exercise(exercise).checks if check.core]
+    return judge, [outcome for outcome in outcomes if not outcome.passed]
+
+
+def test_earlier_chapters_are_not_run_for_a_mistake_that_is_none_of_theirs(submission, solution):
+    text = solution("ex05_mixing").replace("if causal else", "if not causal else")
+    assert text != solution("ex05_mixing")
+    judge, failed = judged(submission("own", ex05_mixing=text), "ex05_mixing.self_attention")
+    assert failed
+    assert not any(outcome.blame for outcome in failed)
+    assert {stem for stem, _ in judge.recogniser.seen} == {"ex05_mixing"}
+
+
+def test_an_earlier_function_is_blamed_in_a_chapter_run_alone(submission, solution):
+    text = solution("ex04_softmax").replace("powers.sum(dim,", "powers.sum(-2,")
+    _, failed = judged(submission("wrong", ex04_softmax=text), "ex05_mixing.attention")
+    assert failed
+    assert {outcome.blame for outcome in failed} == {("ex04_softmax.softmax",)}
+
+
+def test_who_lets_a_misfit_through_is_blamed_where_it_had_to_be_refused(submission, solution):
+    batches = "        and query.shape[:-2] == key.shape[:-2]\n"
+    assert solution("ex01_scores").count(batches) == 1
+    careless = solution("ex01_scores").replace(batches, "")
+    careless = careless.replace("query.ndim == key.ndim >= 2", "min(query.ndim, key.ndim) >= 2")
+    folder = submission("careless", ex01_scores=careless)
+    known = catalogue()
+    judge = Judge(known, World(folder, known.names()))
+
+    def outcome(full, name):
+        return judge.judge(next(c for c in known.exercise(full).checks if name in c.name))
+
+    for full in ("ex02_scaling.scaled_scores", "ex05_mixing.attention"):
+        assert outcome(full, "differ_in_their_batch").blame == ("ex01_scores.dot_product_scores",)
+        assert outcome(full, "differ_in_width").passed
+
+
+def test_a_refusal_of_ones_own_that_is_missing_is_blamed_on_nobody(submission, solution):
+    text = solution("ex06_heads").replace(" or x.shape[-1:] != width", "")
+    assert text != solution("ex06_heads")
+    known = catalogue()
+    judge = Judge(known, World(submission("own", ex06_heads=text), known.names()))
+    checks = known.exercise("ex06_heads.multi_head").checks
+    failed = [one for one in map(judge.judge, checks) if not one.passed]
+    assert failed
+    assert not any(one.blame for one in failed)

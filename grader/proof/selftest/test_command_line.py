@@ -1,0 +1,132 @@
+"""Bad arguments get one sentence and the right exit status; good ones the promised report."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+
+import pytest
+
+from grader.chapters import places
+from grader.cli import main
+
+
+def status_of(*arguments: object) -> int:
+    try:
+        return main([str(argument) for argument in arguments])
+    except SystemExit as problem:
+        assert isinstance(problem.code, int)
+        return problem.code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["grade", "/no/such/place"], "there is no /no/such/place"),
+        (["grade", "solutions", "--device", "tpu"], "no device `tpu`"),
+        (["grade", "solutions", "--report", "json"], "FORMAT=FILE"),
+        (["grade", "solutions", "--report", "pdf=x"], "no report format `pdf`"),
+        (["grade", "solutions", "--report", "json=/no/where/x.json"], "cannot be written"),
+        (["grade", "solutions", "--only", "softmx"], "did you mean `softmax`"),
+        (["grade", "solutions", "--jobs", "0"], "must be above 0"),
+        (["grade", "solutions", "--time-limit", "soon"], "invalid"),
+        (["grade", "pyproject.toml"], "neither a folder nor"),
+        (["hint", "nothing_like_it"], "no chapter or exercise"),
+        (["nonsense"], "invalid choice"),
+    ],
+)
+def test_bad_arguments(arguments, says, capsys, monkeypatch):
+    monkeypatch.chdir(places.ROOT)
+    assert status_of(*arguments) == 2
+    printed = capsys.readouterr()
+    assert says in printed.err
+    assert "Traceback" not in printed.err + printed.out
+
+
+def test_cuda_that_is_not_there(capsys):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a CUDA device here")
+    assert status_of("grade", places.SOLUTIONS, "--device", "cpu,cuda") == 2
+    assert "no CUDA device" in capsys.readouterr().err
+
+
+def test_empty_folder_and_broken_archives(tmp_path, graded):
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "empty").mkdir()
+    (tmp_path / "all" / "broken.zip").write_bytes(b"PK\3\4 not a zip")
+    (tmp_path / "all" / "broken.tar.gz").write_bytes(b"\x1f\x8b nor a tar")
+    report = graded(tmp_path / "all", status=1)
+    problems = {found["id"]: found["problem"] for found in report["submissions"]}
+    assert "cannot be read" in problems["broken.zip"]
+    assert "cannot be read" in problems["broken.tar.gz"]
+    assert "no ex*.py" in problems["empty"]
+    empty = graded(tmp_path / "all" / "empty", status=1)
+    assert empty["submissions"][0]["status"] == "ungradable"
+
+
+def test_every_shape_of_submission(tmp_path, graded):
+    file = places.SOLUTIONS / "ex03_masking.py"
+    folder = tmp_path / "all"
+    (folder / "direct").mkdir(parents=True)
+    (folder / "below" / "exercises").mkdir(parents=True)
+    for place in ("direct", "below/exercises"):
+        (folder / place / file.name).write_bytes(file.read_bytes())
+    (folder / "direct" / "conftest.py").write_text("raise SystemExit('never run')")
+    with zipfile.ZipFile(folder / "zipped.zip", "w") as archive:
+        archive.write(file, f"homework/exercises/{file.name}")
+        archive.writestr("homework/torch.py", "raise SystemExit('never run')")
+        archive.writestr("__MACOSX/exercises/._ex03_masking.py", "rubbish")
+    with tarfile.open(folder / "tarred.tar.gz", "w:gz") as archive:
+        archive.add(file, f"homework/{file.name}")
+        archive.add(places.SOLUTIONS / "ex02_scaling.py", "../ex02_scaling.py")
+    report = graded(folder, "--only", "causal_mask")
+    names = [found["id"] for found in report["submissions"]]
+    assert names == ["below", "direct", "tarred", "zipped"]
+    assert {found["score"]["cpu"] for found in report["submissions"]} == {3.0}
+
+
+def test_report_has_the_contracts_fields(graded):
+    report = graded(places.EXERCISES, places.SOLUTIONS, "--device", "cpu")
+    assert report["schema"] == 1
+    assert set(report["kit"]) == {"version", "torch", "seed", "devices", "isolation"}
+    assert report["kit"]["devices"] == {"cpu": "run", "cuda": "not asked"}
+    stubs, solved = report["submissions"]
+    assert set(solved) == {"id", "status", "problem", "max", "score", "exercises"}
+    assert (stubs["score"], solved["score"]) == (
+        {"cpu": 0.0, "cuda": None},
+        {"cpu": 100.0, "cuda": None},
+    )
+    assert sum(e["points"] for e in solved["exercises"]) == pytest.approx(100)
+    first = stubs["exercises"][0]
+    assert set(first) == {"exercise", "points", "devices", "checks"}
+    assert first["devices"] == {"cpu": {"earned": 0.0, "outcome": "not started"}, "cuda": None}
+    assert set(first["checks"][0]) == {"check", "device", "outcome", "message", "slip"}
+
+
+def test_same_seed_same_verdicts(submission, solution, graded):
+    text = solution("ex04_softmax").replace("torch.exp(", "torch.exp2(")
+    folder = submission("anna", ex04_softmax=text)
+    assert graded(folder, "--only", "softmax") == graded(folder, "--only", "softmax")
+
+
+def test_blame_names_the_earlier_exercise(submission, solution, graded):
+    text = solution("ex01_scores") + "\n\n_right = dot_product_scores\n\n\n"
+    text += "def dot_product_scores(query, key):\n    return _right(query, key) * 1.5\n"
+    report = graded(submission("anna", ex01_scores=text), "--only", "attention_weights")
+    checks = report["submissions"][0]["exercises"][0]["checks"]
+    wrong = [check for check in checks if check["outcome"] == "failed"]
+    assert wrong
+    for check in wrong:
+        assert "only ex01_scores.dot_product_scores is wrong" in check["message"]
+
+
+def test_module_and_console_script_are_the_same():
+    for command in (["-m", "grader"], ["-c", "from grader.cli import main; main()"]):
+        done = subprocess.run(
+            [sys.executable, *command, "--version"], capture_output=True, text=True, cwd=places.ROOT
+        )
+        assert done.stdout.startswith("grader ")

@@ -1,0 +1,405 @@
+"""No batch disappears and nothing is passed over in silence, whatever lies beside submissions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from grader.batch.sources import Unusable
+from grader.batch.submissions import find
+from grader.cli import main
+from grader.notebooks.chapter import read_chapter
+from grader.notebooks.write import notebook
+from grader.places import EXERCISES as STUBS
+
+NAME = "ex01_scores.py"
+TEXT = b"x = 1\n"
+on_posix = pytest.mark.skipif(os.name == "nt", reason="names or pipes that Windows lacks")
+
+
+@pytest.fixture
+def subs(tmp_path):
+    """Lay out a folder: a name that ends in / is an empty folder."""
+
+    def make(*names):
+        for name in names:
+            path = tmp_path / "subs" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if name.endswith("/"):
+                path.mkdir()
+            elif name.endswith(".zip"):
+                with zipfile.ZipFile(path, "w") as archive:
+                    archive.writestr(NAME, TEXT)
+            else:
+                path.write_bytes(TEXT)
+        return tmp_path / "subs"
+
+    return make
+
+
+CLASS = (f"anna/{NAME}", f"berta/exercises/{NAME}", "carl.zip")
+
+
+def outcome(*paths):
+    """Return who can be graded, why the others cannot, and what is said."""
+    said: list[str] = []
+    graded, problems = [], {}
+    for submission in find(paths, said.append):
+        try:
+            submission.files()
+            graded.append(submission.identity)
+        except Unusable as problem:
+            problems[submission.identity] = str(problem)
+    return graded, problems, said
+
+
+# a class, or one submission
+
+
+@pytest.mark.parametrize("stray", [NAME, "EX01_Scores.PY", "ex01_scores.ipynb"])
+def test_a_stray_chapter_is_named_and_the_class_is_graded(subs, stray):
+    graded, problems, said = outcome(subs(*CLASS, stray))
+    assert graded == ["anna", "berta", "carl"]
+    assert list(problems) == [stray]
+    assert "put it in a folder of its own" in problems[stray]
+    assert said == []
+
+
+def test_several_stray_chapters_are_one_sentence(subs):
+    _, problems, said = outcome(subs(*CLASS, NAME, "ex02_scaling.py", "ex03_masking.py"))
+    assert list(problems) == [NAME]
+    assert "with 2 more" in problems[NAME]
+    assert said == []
+
+
+def test_exercises_beside_a_class_is_named(subs):
+    graded, problems, _ = outcome(subs(*CLASS, f"exercises/{NAME}"))
+    assert graded == ["anna", "berta", "carl"]
+    assert list(problems) == ["exercises"]
+    assert "whose it is cannot be told" in problems["exercises"]
+
+
+def test_a_student_whom_exercises_belongs_to_is_one_submission(subs):
+    assert outcome(subs(f"exercises/{NAME}", "README.md")) == (["subs"], {}, [])
+
+
+@pytest.mark.parametrize("notes", ["EX99_Notes.PY", "ex99_notes.py"])
+def test_what_is_only_called_like_a_chapter_makes_no_submission_of_a_class(subs, notes):
+    graded, problems, said = outcome(subs(f"anna/{NAME}", notes))
+    assert (graded, problems) == (["anna"], {})
+    assert said == [f"passed over {notes} in subs: neither a folder nor a .zip or .tar.gz"]
+
+
+def test_what_is_only_called_like_a_chapter_stays_a_submission_of_its_own(subs):
+    graded, problems, said = outcome(subs("EX99_Notes.PY", "data/"))
+    assert (graded, said) == ([], [])
+    assert "not in small letters" in problems["subs"]
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        ("data/numbers.txt", "notes/", "tests/test_ex01_scores.py", ".git/config"),
+        (f"solutions/{NAME}", f"__pycache__/{NAME}", f".git/{NAME}"),
+        ("data.zip/", "broken.tar.gz", "more.rar"),
+        (f".old/{NAME}", f"__new/{NAME}"),
+    ],
+)
+def test_other_folders_beside_the_chapters_change_nothing(subs, beside):
+    assert outcome(subs(NAME, *beside)) == (["subs"], {}, [])
+
+
+def test_an_older_version_beside_the_chapters_is_told(subs):
+    graded, problems, said = outcome(subs(NAME, f"old/{NAME}"))
+    assert (graded, problems) == (["subs"], {})
+    assert len(said) == 1
+    assert said[0].startswith("passed over old in subs: ")
+    assert "move it elsewhere to have it graded" in said[0]
+
+
+@on_posix
+def test_a_link_beside_the_chapters_is_nobody(subs, tmp_path):
+    folder = subs(NAME, f"old/{NAME}")
+    for name in ("one", "two"):
+        (folder / name).symlink_to(folder / "old")
+    assert outcome(folder)[0] == ["subs"]
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo] if hasattr(os, "mkfifo") else [Path.mkdir])
+def test_a_chapter_that_is_no_file_costs_a_sentence(subs, make):
+    folder = subs(*CLASS)
+    make(folder / NAME)
+    graded, problems, said = outcome(folder)
+    assert graded == ["anna", "berta", "carl"]
+    assert list(problems) == [NAME]
+    assert said == []
+
+
+def test_a_folder_called_like_a_chapter_leaves_a_class_of_one_a_class(subs):
+    graded, problems, _ = outcome(subs(f"anna/{NAME}", f"{NAME}/"))
+    assert graded == ["anna"]
+    assert "no ex*.py" in problems[NAME]
+
+
+# what is passed over
+
+
+def test_what_is_passed_over_is_told_in_a_line_for_each_reason(subs):
+    names = [f"{letter}.txt" for letter in "abcde"]
+    graded, problems, said = outcome(subs(*CLASS, ".x/", "__y/notes.md", *names))
+    assert (len(graded), problems) == (3, {})
+    assert said == [
+        "passed over .x, __y in subs: "
+        "named as by a tool, with . or __ in front, and no chapters were found",
+        "passed over a.txt, b.txt, c.txt and 2 more in subs: "
+        "neither a folder nor a .zip or .tar.gz",
+    ]
+
+
+def test_what_systems_leave_behind_is_passed_over_without_a_word(subs):
+    left = [".DS_Store", "__MACOSX/a", "Thumbs.db", ".git/x", "desktop.ini", "._anna.zip"]
+    graded, problems, said = outcome(subs(*CLASS, *left))
+    assert (len(graded), problems, said) == (3, {}, [])
+
+
+@pytest.mark.parametrize("hidden", [f".dora/{NAME}", f"__dora/exercises/{NAME}", ".dora.zip"])
+def test_chapters_in_a_folder_that_hides_are_somebodys(subs, hidden):
+    graded, problems, said = outcome(subs(*CLASS, hidden))
+    assert (len(graded), len(problems), said) == (3, 1, [])
+    assert "give it another name" in problems.popitem()[1]
+
+
+def test_a_hidden_folder_that_was_given_is_graded(subs):
+    folder = subs(*CLASS, f".dora/{NAME}")
+    graded, problems, _ = outcome(folder, folder / ".dora")
+    assert (graded, problems) == ([".dora", "anna", "berta", "carl"], {})
+
+
+@on_posix
+def test_links_get_their_sentences(subs, tmp_path):
+    folder = subs(*CLASS)
+    (folder / "lost").symlink_to(tmp_path / "nowhere")
+    (folder / "round").symlink_to(folder / "round")
+    (folder / "lost.zip").symlink_to(tmp_path / "nowhere")
+    (folder / "whole").symlink_to(folder / "anna")
+    (folder / "notes").symlink_to(folder / "anna" / NAME)
+    graded, problems, said = outcome(folder)
+    assert graded == ["anna", "berta", "carl"]
+    assert problems == {
+        "lost": "it is a link that leads nowhere: put the archive itself there",
+        "whole": "it is a link, and links are not followed: give the place it leads to",
+    }
+    assert said == [
+        "passed over lost, round in subs: "
+        "a link that leads nowhere: put the submission itself there",
+        "passed over notes in subs: neither a folder nor a .zip or .tar.gz",
+    ]
+
+
+@on_posix
+def test_names_that_are_told_can_be_printed(subs):
+    _, _, said = outcome(subs(*CLASS, "\x1b[31m\n" + "x" * 200, "\u202eevil"))
+    assert len(said) == 1
+    assert said[0].isprintable()
+    assert len(said[0]) < 300
+
+
+# what cannot be read
+
+
+@pytest.fixture
+def unreadable(monkeypatch):
+    """Refuse to list a folder as the system does; the one who tests may be root."""
+
+    def refuse(folder):
+        listed, went = os.listdir, Path.iterdir
+        refused = PermissionError(13, "Permission denied", str(folder))
+
+        def listdir(path="."):
+            if os.fspath(path) == str(folder):
+                raise refused
+            return listed(path)
+
+        def iterdir(path):
+            if path == folder:
+                raise refused
+            return went(path)
+
+        monkeypatch.setattr(os, "listdir", listdir)
+        monkeypatch.setattr(Path, "iterdir", iterdir)
+
+    return refuse
+
+
+@pytest.mark.parametrize("name", ["berta", "berta/exercises"])
+def test_a_folder_without_permission_costs_no_other(subs, unreadable, name):
+    folder = subs(*CLASS)
+    unreadable(folder / name)
+    graded, problems, _ = outcome(folder)
+    assert graded == ["anna", "carl"]
+    assert "Permission denied" in problems["berta"]
+
+
+def test_a_given_folder_without_permission_costs_no_other(subs, unreadable):
+    folder = subs(*CLASS)
+    unreadable(folder / "berta")
+    graded, problems, _ = outcome(folder / "anna", folder / "berta")
+    assert graded == ["anna"]
+    assert "Permission denied" in problems["berta"]
+
+
+def test_a_stray_beside_a_folder_without_permission(subs, unreadable):
+    folder = subs(*CLASS, NAME)
+    unreadable(folder / "berta")
+    graded, problems, _ = outcome(folder)
+    assert graded == ["anna", "carl"]
+    assert sorted(problems) == ["berta", NAME]
+
+
+def test_the_command_says_what_is_passed_over(subs, submission, graded, capsys):
+    folder = submission("anna").parent
+    (folder / "notes.txt").write_bytes(TEXT)
+    report = graded(folder, "--only", "dot_product")
+    assert [one["id"] for one in report["submissions"]] == ["anna"]
+    said = "grader: passed over notes.txt in submissions: neither a folder nor a .zip or .tar.gz"
+    assert said in capsys.readouterr().err.splitlines()
+    (folder / ".berta").mkdir()
+    (folder / ".berta" / NAME).write_bytes(TEXT)
+    report = graded(folder, "--only", "dot_product", status=1)
+    assert [one["status"] for one in report["submissions"]] == ["ungradable", "graded"]
+
+
+# loose files, as platforms write them and people rename them
+
+CANVAS = "obrienvera_12960_600620_"
+
+
+def test_loose_files_of_canvas_are_a_class(subs):
+    names = (f"{CANVAS}{NAME}", "obrienvera_LATE_12960_600621_ex02_scaling-1.py",
+             f"litim_77_600622_{NAME}", "litim_77_600623_report.pdf", *CLASS)  # fmt: skip
+    folder = subs(*names)
+    graded, problems, said = outcome(folder)
+    assert graded == ["anna", "berta", "carl", "litim_77", "obrienvera_12960"]
+    assert problems == {}
+    assert "litim_77_600623_report.pdf" in said[0]
+    vera = next(one for one in find([folder]) if one.identity == "obrienvera_12960")
+    assert vera.files() == {NAME: TEXT, "ex02_scaling.py": TEXT}
+
+
+@pytest.mark.parametrize(
+    ("names", "who"),
+    [
+        (("ex01_scores_jane_doe.py", "ex01_scores-bob.py"), ["bob", "jane_doe"]),
+        (("Jane Doe - ex01_scores.py", "ex02_scaling_Jane_Doe.py", "ex01_bob.py"),
+         ["Jane_Doe", "bob"]),
+        ((f"{CANVAS}{NAME}",), ["obrienvera_12960"]),
+    ],
+)  # fmt: skip
+def test_loose_files_are_grouped_by_the_names_of_people(subs, names, who):
+    graded, problems, said = outcome(subs(*names))
+    assert (graded, problems, said) == (who, {}, [])
+
+
+def test_which_of_two_loose_files_counts_is_asked(subs):
+    graded, problems, _ = outcome(subs(f"{CANVAS}{NAME}", f"{CANVAS}ex01_scores-1.py", *CLASS))
+    assert graded == ["anna", "berta", "carl"]
+    assert "it is not clear which one is ex01_scores.py" in problems["obrienvera_12960"]
+
+
+@pytest.mark.parametrize("names", [("ex01_scores_v2.py", "ex02_scaling_final.py"),
+                                   ("ex01_scores_jane.py", "ex02_scaling_jane.py"),
+                                   ("ex01 (1).py", "ex02_scaling.py.txt")])  # fmt: skip
+def test_one_persons_files_stay_one_submission(subs, names):
+    folder = subs(*names)
+    [one] = find([folder])
+    notes: list[str] = []
+    assert one.files(tell=notes.append) == {NAME: TEXT, "ex02_scaling.py": TEXT}
+    assert notes == [f"{names[0]} counts as {NAME}", f"{names[1]} counts as ex02_scaling.py"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+def test_a_file_that_is_nearly_called_like_a_chapter_counts_or_is_named(tmp_path, kind):
+    def handed_in(*names):
+        folder = tmp_path / str(len(list(tmp_path.iterdir()))) / "anna"
+        folder.mkdir(parents=True)
+        for name in names:
+            (folder / name).write_bytes(name.encode())
+        if kind == "zip":
+            with zipfile.ZipFile(folder.parent / "anna.zip", "w") as archive:
+                for name in names:
+                    archive.writestr(f"anna/{name}", name)
+            folder = folder.parent / "anna.zip"
+        notes: list[str] = []
+        [one] = find([folder])
+        return one.files(tell=notes.append), notes
+
+    near = "ex01_scores (1).py"
+    assert handed_in(near) == ({NAME: near.encode()}, [f"{near} counts as {NAME}"])
+    assert handed_in(NAME, near) == ({NAME: NAME.encode()}, [f"{near} is not read, {NAME} counts"])
+    files, [note] = handed_in("ex02_scaling.py", "ex01_anna.py")
+    assert list(files) == ["ex02_scaling.py"]
+    assert note == f"ex01_anna.py is not read: if it is chapter {NAME}, it has to be called so"
+    with pytest.raises(Unusable, match=r"it is not clear which one is ex01_scores\.py"):
+        handed_in(near, "ex01_scores-final.py")
+    assert handed_in("ex01_scores_helpers.py", NAME)[1] == []
+
+
+def test_two_archives_of_one_student_are_named(subs):
+    graded, problems, _ = outcome(subs("anna/first.zip", "anna/second.zip", "carl.zip"))
+    assert graded == ["carl"]
+    assert "first.zip and second.zip" in problems["anna"]
+
+
+def test_the_table_and_the_page_say_what_counted_as_what(tmp_path, capsys):
+    folder = tmp_path / "anna"
+    folder.mkdir()
+    (folder / "ex01 (1).py").write_bytes(TEXT)
+    page = tmp_path / "anna.html"
+    assert main(["grade", str(folder), "--only", "dot_product", "--report", f"html={page}"]) == 0
+    says = "ex01 (1).py counts as ex01_scores.py"
+    assert f"anna: {says}" in capsys.readouterr().out
+    assert says in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip", "tar.gz"])
+def test_modules_beside_the_chapters_are_named(tmp_path, kind):
+    folder = tmp_path / "anna"
+    folder.mkdir()
+    for name in (NAME, "utils.py", "conftest.py", "test_mine.py", "__init__.py", "notes.txt"):
+        (folder / name).write_bytes(TEXT)
+    if kind != "folder":
+        form = {"zip": "zip", "tar.gz": "gztar"}[kind]
+        folder = Path(shutil.make_archive(str(tmp_path / "berta"), form, folder))
+    notes: list[str] = []
+    [one] = find([folder])
+    assert one.files(tell=notes.append) == {NAME: TEXT}
+    assert notes == ["not read: utils.py: what a chapter needs goes into it"]
+
+
+def test_one_file_that_cannot_be_read_costs_its_own_chapter(submission, graded):
+    folder = submission("anna")
+    (folder / "ex03_masking.py").write_bytes(b"#" * 2**21)
+    only = ("--device", "cpu", "--only", "ex02_scaling,causal_mask", "--only", "attention_weights")
+    [one] = graded(folder.parent, *only)["submissions"]
+    found = {e["exercise"]: e["devices"]["cpu"]["outcome"] for e in one["exercises"]}
+    assert list(found.values()) == ["solved", "solved", "solved", "wrong", "wrong"]
+    for exercise in one["exercises"][3:]:
+        assert exercise["checks"][0]["message"].startswith("ex03_masking.py is larger than 1 MiB")
+
+
+def test_of_a_chapter_that_is_there_twice_it_is_said_which_counts(submission):
+    folder = submission("anna")
+    (folder / "ex04_softmax.ipynb").write_bytes(notebook(read_chapter(STUBS / "ex04_softmax.py")))
+    book = nbformat.read(folder / "ex04_softmax.ipynb", 4)
+    [cell] = [c for c in book.cells if c.metadata.get("tags") == ["answer:softmax"]]
+    cell.source = "def softmax(scores, dim=-1):\n    return scores"
+    nbformat.write(book, folder / "ex04_softmax.ipynb")
+    notes: list[str] = []
+    [one] = find([folder])
+    one.files(tell=notes.append)
+    assert notes == ["ex04_softmax: the file counts (2 of 2 started), not the notebook (1 of 2)"]

@@ -1,0 +1,241 @@
+"""Grades land in the right rows of Canvas's and Moodle's exports, and nothing else changes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from fractions import Fraction
+
+import pytest
+
+from grader.reports import formats, sheet
+from grader.reports.gradebook import fill
+from grader.reports.platforms import read
+from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
+
+CANVAS = '''\
+Student,ID,SIS User ID,SIS Login ID,Section,Quiz 1 (23),Attention (24),Current Score
+,,,,,,Manual Posting,
+    Points Possible,,,,,10.00,20.00,(read only)
+"Doe, Jane",101,S101,jdoe@uni.edu,"A, morning",8.00,,80.00
+"Müller, Jörg",102,S102,jm@uni.edu,A,,3.00,70.00
+"O'Brien, ""Pat""",103,S103,pat@uni.edu,A,,EX,
+"Lee, An",104,S104,an1@uni.edu,A,,,
+"Lee, An",105,S105,an2@uni.edu,B,,,
+"Student, Test",106,,,A,,,
+'''
+MOODLE = '''\
+Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed",\
+"Last modified (submission)","Last modified (grade)","Feedback comments"
+"Participant 501","Jane Doe",jane@uni.edu,"Submitted, late",,"50,00",Yes,"Monday, 1 June",-,
+"Participant 502","Jörg Müller",jm@uni.edu,Submitted,"12,00","50,00",Yes,-,-,"Good, ""really"""
+"Participant 503","Maria de la Cruz",maria@uni.edu,Submitted,,,Yes,-,-,
+'''
+
+
+def graded(name, score=87.5):
+    """A submission with a score of 100, as one exercise has it."""
+    exercise = ExerciseResult("ex.a", Fraction(str(score)), 1, (CheckResult("c", "cpu", "passed"),))
+    rest = ExerciseResult("ex.b", 100 - exercise.points, 1, (CheckResult("c", "cpu", "failed"),))
+    return SubmissionResult(name, exercises=(exercise, rest), devices=("cpu",))
+
+
+def filled(tmp_path, export, *submissions, assignment=None):
+    """Fill an export; return its rows by the second column, and the notes."""
+    path = tmp_path / "export.csv"
+    path.write_bytes(export.encode() if isinstance(export, str) else export)
+    run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, submissions)
+    data, notes = fill(read(path, assignment), run)
+    rows = csv.reader(io.StringIO(data.decode("utf-8-sig")))
+    return {row[1]: row for row in rows}, notes, data
+
+
+def canvas(tmp_path, *names):
+    rows, notes, _ = filled(tmp_path, CANVAS, *map(graded, names), assignment="Attention")
+    return {key: row[6] for key, row in rows.items() if key.isdigit()}, notes
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("doejane_101_7001_homework", "101"),
+        ("doejane_LATE_101_7001_homework-1", "101"),
+        ("müllerjörg_102_7002_my_2_3_files", "102"),
+        ("mullerjorg_999_7002_x", "102"),  # another shard's number: the name decides
+        ("doejane_101", "101"),
+        ("101", "101"),
+        ("S102", "102"),
+        ("JDoe@uni.edu", "101"),
+        ("jdoe", "101"),
+        ("Jane Doe", "101"),
+        ("doe_jane", "101"),
+        ("Mu\u0308ller, Jo\u0308rg", "102"),
+        ("an2", "105"),
+    ],
+)
+def test_canvas_students_are_found(name, row, tmp_path):
+    grades, notes = canvas(tmp_path, name)
+    assert grades[row] == "17.50"
+    assert sum(value == "17.50" for value in grades.values()) == 1
+    assert notes == ["1 of 6 students filled in, out of 20"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("An Lee", "2 students could be meant"),
+        ("leean_999_1_x", "2 students could be meant"),
+        ("doejane_102_7001_x", "number 102 belongs to somebody of another name"),
+        ("group7_104_7001_x", "number 104 belongs to somebody of another name"),
+        ("doejane_102", "number 102 belongs to somebody of another name"),
+        ("doejane_999", "no student is called so"),
+        ("somebody", "no student is called so"),
+        ("jane", "no student is called so"),
+        ("", "no student is called so"),
+        ("...", "no student is called so"),
+        ("obrienpat_103_1_x", "the gradebook says EX"),
+    ],
+)
+def test_nobody_is_guessed(name, why, tmp_path):
+    grades, notes = canvas(tmp_path, name)
+    assert "17.50" not in grades.values()
+    assert notes == [f"{name} is not filled in: {why}", "0 of 6 students filled in"]
+
+
+def test_two_submissions_of_one_student_fill_nothing(tmp_path):
+    grades, notes = canvas(tmp_path, "jdoe", "doejane_101_7001_x")
+    assert grades["101"] == ""
+    assert [note.partition(": ")[2] for note in notes[:2]] == [
+        "2 submissions are of the same student"
+    ] * 2
+
+
+def test_what_could_not_be_graded_leaves_the_gradebook_as_it_was(tmp_path):
+    broken = SubmissionResult("müllerjörg_102_1_x", problem="the archive is broken")
+    text = SubmissionResult("Jane Doe_501_assignsubmission_onlinetext", problem="no ex*.py")
+    rows, notes, data = filled(tmp_path, CANVAS, broken, assignment="Attention")
+    assert data == CANVAS.encode()
+    assert "could not be graded" in notes[0]
+    file = graded("Jane Doe_501_assignsubmission_file")
+    rows, notes, _ = filled(tmp_path, MOODLE, text, file)
+    assert rows["Jane Doe"][4] == "43,75"
+
+
+@pytest.mark.parametrize(
+    ("name", "who"),
+    [
+        ("Jane Doe_501_assignsubmission_file", "Jane Doe"),
+        ("Jane Doe_501_assignsubmission_file_", "Jane Doe"),
+        ("Jane Doe_501_assignsubmission_file_homework", "Jane Doe"),
+        ("jdoe7 Jane Doe_501_assignsubmission_file", "Jane Doe"),
+        ("Jorg Muller_502_assignsubmission_file", "Jörg Müller"),
+        ("502", "Jörg Müller"),
+        ("jane@uni.edu", "Jane Doe"),
+    ],
+)
+def test_moodle_students_are_found(name, who, tmp_path):
+    rows, _, _ = filled(tmp_path, MOODLE, graded(name))
+    assert rows[who][4] == "43,75"
+
+
+def test_moodle_doubts(tmp_path):
+    group = graded("Team 4_502_assignsubmission_file")
+    scale = graded("Maria de la Cruz_503_assignsubmission_file")
+    _, notes, data = filled(tmp_path, MOODLE, group, scale)
+    assert data == MOODLE.encode()
+    assert "somebody of another name" in notes[0]
+    assert "does not say how much" in notes[1]
+
+
+def test_moodle_without_names(tmp_path):
+    blind = 'Identifier,Status,Grade,"Maximum Grade"\n"Participant 77",x,,10.00\n'
+    _, _, data = filled(tmp_path, blind, graded("Participant_77_assignsubmission_file"))
+    assert data.decode().endswith('"Participant 77",x,8.75,10.00\n')
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("export", [CANVAS, CANVAS.replace(",", ";"), MOODLE])
+def test_all_else_stays_byte_for_byte(codec, newline, export, tmp_path):
+    data = export.replace("\n", newline).encode(codec)
+    path = tmp_path / "export.csv"
+    path.write_bytes(data)
+    assignment = None if export is MOODLE else "Attention"
+    run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded("Jörg Müller"),))
+    out, _ = fill(read(path, assignment), run)
+    old, new = ('"12,00"', '"43,75"') if export is MOODLE else ("3.00", "17.50")
+    assert out.decode(codec) == data.decode(codec).replace(old, new)
+    assert out[:3] == data[:3]
+
+
+def test_a_comma_is_written_where_the_gradebook_writes_one(tmp_path):
+    path = tmp_path / "export.csv"
+    path.write_text(CANVAS.replace(",", ";").replace("20.00", "20,00"), encoding="utf-8")
+    run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded("jdoe"),))
+    out, _ = fill(read(path, "Attention"), run)
+    assert '"A; morning";8.00;17,50;80.00' in out.decode()
+
+
+@pytest.mark.parametrize(
+    ("assignment", "says"),
+    [
+        (None, "name the assignment with --assignment: the gradebook has `Quiz 1 (23)`, `Atten"),
+        ("Attension", "no assignment is called `Attension`"),
+        ("Current Score", "no assignment is called"),
+    ],
+)
+def test_the_assignment_must_be_there(assignment, says, tmp_path):
+    path = tmp_path / "export.csv"
+    path.write_text(CANVAS)
+    with pytest.raises(ValueError, match=r"the gradebook has") as caught:
+        read(path, assignment)
+    assert says in str(caught.value)
+
+
+def test_titles_and_their_numbers(tmp_path):
+    for assignment in ("attention", "Attention (24)"):
+        rows, _, _ = filled(tmp_path, CANVAS, graded("jdoe"), assignment=assignment)
+        assert rows["101"][6] == "17.50"
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "a,b\n1,2\n", "Kennung,Name,Grade\n", "\0\1\2"])
+def test_other_files_are_refused(text, tmp_path):
+    path = tmp_path / "export.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"neither Canvas's gradebook|is empty"):
+        read(path)
+
+
+def test_through_the_format(tmp_path, capsys):
+    export = tmp_path / "export.csv"
+    export.write_text(CANVAS, encoding="utf-8")
+    write = formats.filled(export, "Attention")
+    run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded("jdoe"), graded("\x1b[2J")))
+    write(run, tmp_path / "grades.csv")
+    assert ",8.00,17.50,80.00" in (tmp_path / "grades.csv").read_text(encoding="utf-8")
+    assert capsys.readouterr().err == (
+        "grades.csv: \\x1b[2J is not filled in: no student is called so\n"
+        "grades.csv: 1 of 6 students filled in, out of 20\n"
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sheets_are_read_as_the_csv_module_does(seed, tmp_path):
+    dice = random.Random(seed)
+    rows = [
+        ["".join(dice.choices('ab ",;\n\r\t=é"', k=dice.randint(0, 6))) for _ in range(4)]
+        for _ in range(6)
+    ]
+    rows[0] = ["a", "b", "c", "d"]
+    text = io.StringIO()
+    csv.writer(text, quoting=dice.choice([csv.QUOTE_ALL, csv.QUOTE_MINIMAL])).writerows(rows)
+    path = tmp_path / "x.csv"
+    path.write_bytes(text.getvalue().encode())
+    found = sheet.read(path)
+    assert [[cell.value for cell in row] for row in found.rows] == rows
+    assert found.changed({}) == path.read_bytes()
+    changed = found.changed({(3, 2): "9.50", (3, 1): "1"})
+    want = [list(row) for row in rows]
+    want[3][1:3] = ["1", "9.50"]
+    assert list(csv.reader(io.StringIO(changed.decode(), newline=""))) == want

@@ -1,0 +1,95 @@
+"""Scores stay whole on a terminal of any width, however long and wide the names are."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+from rich.cells import cell_len
+
+from grader.proof.selftest.made_up import random_run
+from grader.reports import table
+from grader.reports.scores import COLUMNS, in_cells, points
+from grader.results import DEVICES
+
+NAMES = ["anna", "x" * 80, "Anna-" + "y" * 290 + "-end", "山田太郎" * 20, "Jose\u0301" * 60]
+
+
+@pytest.fixture
+def printed(monkeypatch, capsys):
+    """Print a run of the first submissions that could be graded, under these names."""
+
+    def show(width, names, seed=5):
+        monkeypatch.setenv("COLUMNS", str(width))
+        run = random_run(seed, 3 * len(names))
+        graded = [one for one in run.submissions if not one.problem]
+        named = [
+            dataclasses.replace(one, identity=n) for one, n in zip(graded, names, strict=False)
+        ]
+        table.show(dataclasses.replace(run, submissions=tuple(named)))
+        return named, capsys.readouterr().out.splitlines()
+
+    return show
+
+
+@pytest.mark.parametrize("seed", [2, 5, 7])
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_scores_stay_whole(printed, width, seed):
+    submissions, lines = printed(width, NAMES, seed)
+    assert len(submissions) == len(NAMES)
+    assert max(map(cell_len, lines)) <= width
+    for submission, line in zip(submissions, lines[1:], strict=False):
+        cells = re.split("  +", line.strip())
+        assert cells[1:3] == [points(submission.score(device)) for device in DEVICES]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_columns_lie_below_each_other(printed, width):
+    _, lines = printed(width, NAMES)
+    rows = lines[: len(NAMES) + 1]
+    assert len({cell_len(row) for row in rows}) == 1
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 120])
+def test_columns_without_room_are_named(printed, width):
+    _, lines = printed(width, NAMES)
+    text = " ".join(" ".join(lines).split())
+    head = " ".join(lines[0].split())
+    left_out = [column for column in COLUMNS if column not in head]
+    assert all(device in head for device in DEVICES)
+    assert ("for want of room" in text) == bool(left_out)
+    assert all(column in text for column in left_out)
+
+
+def test_names_are_no_markup(printed):
+    names = [":smile:", "[red]b[/red]", "::error::c"]
+    _, lines = printed(100, names)
+    assert lines[1].startswith(":smile: ")
+    assert lines[2].startswith("[red]b[/red] ")
+    assert lines[3].startswith(": :error::c ")
+
+
+def test_what_the_terminal_cannot_write_takes_its_room_spelt_out(printed, monkeypatch):
+    monkeypatch.setattr("rich.console.Console.encoding", "ascii")
+    _, lines = printed(80, NAMES)
+    rows = lines[: len(NAMES) + 1]
+    assert all(row.isascii() for row in rows)
+    assert {len(row) for row in rows} == {80}
+
+
+@pytest.mark.parametrize("most", range(10, 40))
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shortened_name_keeps_both_ends_and_its_accents(name, most):
+    short = in_cells(name, most)
+    assert cell_len(short) <= most
+    if cell_len(name) <= most:
+        assert short == name
+        return
+    front, back = short.split("...")
+    assert front
+    assert back
+    assert name.startswith(front)
+    assert name.endswith(back)
+    assert cell_len(back[0]) > 0
+    assert cell_len(short) >= most - 2
