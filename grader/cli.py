@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from grader import __version__, commands
+from grader.author_errors import ChapterError
 from grader.commands import board
 from grader.commands.usage import UsageError
 
@@ -22,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         status: int = given.run(given)
-    except UsageError as problem:
+    except (UsageError, ChapterError) as problem:
         print(f"grader: {problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

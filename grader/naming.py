@@ -5,23 +5,43 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
+# so many letters have to be there before all names that hold them are listed, and so many of these
+LEAST, MOST = 3, 6
 
-def select(name: str, names: Mapping[str, Sequence[str]]) -> list[str]:
+
+def select(name: str, names: Mapping[str, Sequence[str]], words: Sequence[str] = ()) -> list[str]:
     """Return the full names that `name` means: a chapter, a full name or a function's name.
 
     Args:
-        name: what the user wrote; a chapter may have its `.py`.
+        name: what the user wrote; a chapter may have its `.py` or `.ipynb`.
         names: each chapter's stem with the names of its functions.
+        words: what else could have been meant.
 
     Raises:
         LookupError: nothing is called so; the sentence names what is near.
     """
-    name = name.removesuffix(".py")
+    name = name.removesuffix(".py").removesuffix(".ipynb")
     pairs = [(stem, function) for stem, functions in names.items() for function in functions]
     found = [f"{s}.{f}" for s, f in pairs if name in (s, f, f"{s}.{f}")]
     if not found:
-        known = [word for s, f in pairs for word in (f, f"{s}.{f}", s)]
-        near = difflib.get_close_matches(name, dict.fromkeys(known), n=1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise LookupError(f"no chapter or exercise is called `{name}`{hint}")
+        functions = [function for _, function in pairs]
+        in_full = [f"{stem}.{function}" for stem, function in pairs]
+        near = [f"`{one}`" for one in _near(name, [*functions, *names, *words], in_full)]
+        hint = f"did you mean {_listed(near, 'or')}?"
+        if not near:
+            hint = f"the chapters are {_listed([*names], 'and')}"
+            hint += f", and the words that are explained {_listed(words, 'and')}" if words else ""
+        raise LookupError(f"no chapter or exercise is called `{name}`; {hint}")
     return found
+
+
+def _near(name: str, known: Sequence[str], in_full: Sequence[str]) -> list[str]:
+    """List the names that hold what the user wrote, or else the one that is most like it."""
+    holding = [word for word in known if name.lower() in word.lower()]
+    if len(name) >= LEAST and holding:
+        return list(dict.fromkeys(holding))[:MOST]
+    return difflib.get_close_matches(name, dict.fromkeys([*known, *in_full]), n=1)
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

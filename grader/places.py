@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -14,11 +15,12 @@ ROOT = _root()
 EXERCISES = ROOT / "exercises"
 SOLUTIONS = ROOT / "solutions"
 RULES = EXERCISES / "RULES.md"
+CARDS = EXERCISES / "CARDS.md"
 
 
 def short(path: Path) -> str:
-    """Write a path as seen from the current folder, where it lies below that."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
+    """Write a path as seen from the current folder, where it lies below that or both in the kit."""
+    here = Path.cwd()
+    if path.is_relative_to(here) or (path.is_relative_to(ROOT) and here.is_relative_to(ROOT)):
+        return os.path.relpath(path, here)
+    return str(path)

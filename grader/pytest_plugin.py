@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Generator
 from itertools import groupby
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from grader.answers.clock import processor_limit
-from grader.chapters import Answer, BrokenFile, World, catalogue, places
+from grader.answers.refused import Refused
+from grader.batch.folders import members
+from grader.batch.members import chosen
+from grader.batch.sources import Unusable
+from grader.chapters import Answer, BrokenFile, ChapterError, World, catalogue, places
+from grader.grouping import grouped, is_check
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
 from grader.judging.recorded import SEED, is_pack
 from grader.judging.run import Setting
+from grader.judging.stuck import stuck_in
 from grader.judging.waiting import waits_for
-from grader.reports.board import board
+from grader.narrow import narrowed, width_here
+from grader.pytest_clock import CheckClock
+from grader.reading.calls import names_optimizers
+from grader.reports.board import WIDTH, board
+from grader.reports.message import with_polish
 from grader.results import CheckResult, ExerciseResult
 from grader.suite.check import Check, check_of
 from grader.suite.draw import Draw
+from grader.written.folder import Folder
 
 CHECK = pytest.StashKey[Check]()
 OUTCOME = pytest.StashKey[Outcome]()
 JUDGE = pytest.StashKey[Judge]()
+WORLD = pytest.StashKey[World]()
+REFUSED = pytest.StashKey[Refused]()
 REPEATS = pytest.StashKey[bool]()
+CLOCK = pytest.StashKey[CheckClock]()
 MOST_NOTES = 3
+MOST_REFUSED = 5
 # checks of one function that fail in a way that has no name: the first few tell enough
 MOST_UNNAMED = 3
+NOT_ENDED = (
+    "It could not be interrupted either, so pytest ends here, and what comes after this check was "
+    "not tried. Mend {guilty} first, or leave it out with `pytest --deselect` or `-k`."
+)
 TOLD = pytest.StashKey[dict[tuple[str, Any], str]]()
 UNNAMED = pytest.StashKey[dict[str, int]]()
+# how many core checks of a function have passed
+PASSED = pytest.StashKey[Counter[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,11 +78,25 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--answers: there is no folder {answers}")
     if is_pack() and config.getoption("--seed") != SEED:
         raise pytest.UsageError(f"--seed: this pack holds what is right for seed {SEED} only")
-    known = catalogue()
+    try:
+        known = catalogue()
+    except ChapterError as problem:
+        raise pytest.UsageError(str(problem)) from problem
     setting = Setting(_indexed(device), config.getoption("--seed"))
-    config.stash[JUDGE] = Judge(known, World(answers, known.names()), setting)
+    world = World(answers, known.names())
+    config.stash[WORLD], config.stash[JUDGE] = world, Judge(known, world, setting)
+    config.stash[REFUSED] = Refused(answers, world.imported)
+    config.stash[CLOCK] = CheckClock(lambda item: CHECK in item.stash, _lost)
+    config.pluginmanager.register(config.stash[CLOCK], "kit-clock")
     config.stash[TOLD] = {}
     config.stash[UNNAMED] = {}
+    config.stash[PASSED] = Counter()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Hear no more of what happens in this process."""
+    if REFUSED in config.stash:
+        config.stash[REFUSED].end()
 
 
 def _indexed(device: str) -> str:
@@ -85,6 +122,15 @@ def draw(request: pytest.FixtureRequest) -> Draw:
     return Draw(setting.seed, request.node.nodeid, setting.device)
 
 
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> list[pytest.Class] | None:
+    """Group a suite's checks by the function that they belong to."""
+    if isinstance(collector, pytest.Module) and is_check(name, obj):
+        return grouped(collector)
+    return None
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Remember which check a test function is."""
     if isinstance(item, pytest.Function):
@@ -97,8 +143,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run a chapter's checks function by function, in teaching order, what matters most first."""
+    """Run a chapter's core function by function, in teaching order, and then its polish."""
     checks = [check for exercise in catalogue().exercises() for check in exercise.checks]
+    checks.sort(key=lambda check: not check.core)
     place = {(check.stem, check.name): at for at, check in enumerate(checks)}
     ordered: list[pytest.Item] = []
     for _, group in groupby(items, key=lambda item: (item.path, CHECK in item.stash)):
@@ -107,6 +154,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             listed.sort(key=lambda item: place.get(_name(item.stash[CHECK]), -1))
         ordered += listed
     items[:] = ordered
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Load what an answer's first optimiser imports, before the clock of any check runs."""
+    if session.config.getoption("collectonly"):
+        return
+    stems = {item.stash[CHECK].stem for item in session.items if CHECK in item.stash}
+    sources = map(session.config.stash[WORLD].source, stems)
+    if any(source is not None and names_optimizers(source) for source in sources):
+        from grader.workers import warm
+
+        warm.optimizer()
 
 
 def _name(check: Check) -> tuple[str, str]:
@@ -119,35 +179,67 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     check = pyfuncitem.stash.get(CHECK, None)
     if check is None:
         return None
-    with processor_limit():
+    with pyfuncitem.config.stash[CLOCK].running(pyfuncitem):
         outcome = pyfuncitem.config.stash[JUDGE].judge(check)
     pyfuncitem.stash[OUTCOME] = outcome
-    if not outcome.passed:
+    if outcome.passed:
+        pyfuncitem.config.stash[PASSED][check.full_exercise] += check.core
+    else:
         message = _told_once(pyfuncitem, check, outcome)
+        problem = outcome.finding or outcome.error or AssertionError(outcome.message)
+        if pyfuncitem.config.getoption("usepdb"):
+            from grader.debugging import to_debug
+
+            problem, at_hand = to_debug(check, outcome, pyfuncitem.config.stash[WORLD])
+            message = f"{message}\n\n{at_hand}".rstrip()
         # pytest would draw a traceback with sources, 60 ms a check, only to have it replaced
         pyfuncitem.repr_failure = lambda *_, **__: message  # type: ignore[method-assign]
-        raise outcome.finding or outcome.error or AssertionError(outcome.message)
+        raise problem
     return True
+
+
+def _lost(item: pytest.Item, frame: FrameType | None) -> None:
+    """Report a check that nothing can end, from another thread."""
+    outcome, guilty = stuck_in(item.stash[CHECK], frame, item.config.stash[WORLD])
+    outcome.message += "\n\n" + textwrap.fill(NOT_ENDED.format(guilty=guilty), width_here())
+    item.stash[OUTCOME] = outcome
+    report = pytest.TestReport(
+        item.nodeid, item.location, {}, "failed", outcome.message, "call", user_properties=[]
+    )
+    report.kit = _kit(item, report.failed)  # type: ignore[attr-defined]
+    item.config.hook.pytest_runtest_logreport(report=report)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     """Put the message in the place of the traceback."""
     report = yield
-    check = item.stash.get(CHECK, None)
-    if check is not None and report.when == "call":
-        outcome = item.stash.get(OUTCOME, Outcome("passed"))
-        report.kit = {
-            "exercise": check.full_exercise,
-            "check": check.name,
-            "core": check.core,
-            "verdict": outcome.verdict if report.failed or report.passed else "not run",
-            "message": outcome.message,
-            "slip": outcome.slip,
-            "because": waits_for(check, outcome),
-            "repeats": item.stash.get(REPEATS, False),
-        }
+    if CHECK in item.stash and report.when == "call":
+        report.kit = _kit(item, report.failed or report.passed)
     return report
+
+
+def _kit(item: pytest.Item, was_run: bool) -> dict[str, Any]:
+    """Return what the board needs of a check, in plain data: it may come from xdist's workers."""
+    check, outcome = item.stash[CHECK], item.stash.get(OUTCOME, Outcome("passed"))
+    return {
+        "exercise": check.full_exercise,
+        "check": check.name,
+        "core": check.core,
+        "verdict": outcome.verdict if was_run else "not run",
+        "message": outcome.message,
+        "slip": outcome.slip,
+        "because": waits_for(check, outcome),
+        "about": check.about,
+        "repeats": item.stash.get(REPEATS, False),
+        "refused": _refused(item.config),
+    }
+
+
+def _refused(config: pytest.Config) -> list[str]:
+    """Say what `grade` refuses of what was done so far, and what it does not heed."""
+    switched = config.stash[WORLD].switched.values()
+    return [*config.stash[REFUSED].told(), *(one.says for chapter in switched for one in chapter)]
 
 
 def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
@@ -168,9 +260,20 @@ def _told_once(item: pytest.Item, check: Check, outcome: Outcome) -> str:
         times = unnamed[check.full_exercise] = unnamed.get(check.full_exercise, 0) + 1
         key, alike = (check.full_exercise, min(times, MOST_UNNAMED)), "Mend first what fails in"
     if told.setdefault(key, item.name) == item.name:
-        return outcome.message
+        message = outcome.message
+        if not outcome.blame and _is_polish(item, check):
+            message = with_polish(outcome.message, check.exercise, outcome.verdict)
+        return narrowed(message, outcome, width_here())
     item.stash[REPEATS] = True
-    return f"{textwrap.fill(outcome.headline, 88)}\n  {alike} {told[key]}, above"
+    return f"{textwrap.fill(outcome.headline, width_here())}\n  {alike} {told[key]}, above"
+
+
+def _is_polish(item: pytest.Item, check: Check) -> bool:
+    """Tell whether a check is not of the core, and all of the core has passed here."""
+    if check.core:
+        return False
+    core = sum(one.core for one in catalogue().exercise(check.full_exercise).checks)
+    return item.config.stash[PASSED][check.full_exercise] == core
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -187,12 +290,14 @@ class Board:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.results: dict[str, list[CheckResult]] = {}
+        self.refused: dict[str, None] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep what a report says of its check."""
         kit = dict(getattr(report, "kit", {}))
         kit.pop("repeats", None)
         if kit:
+            self.refused.update(dict.fromkeys(kit.pop("refused")))
             exercise = kit.pop("exercise")
             self.results.setdefault(exercise, []).append(CheckResult(device="here", **kit))
 
@@ -222,16 +327,42 @@ class Board:
         ]
         writer = terminalreporter._tw
         short = self.config.get_verbosity() < 0
-        text = board(results, _answers(self.config), width=writer.fullwidth,
+        width = shutil.get_terminal_size((WIDTH, 24)).columns
+        text = board(results, _answers(self.config), width=width,
                      colour=writer.hasmarkup, short=short)  # fmt: skip
         terminalreporter.section("board")
         if repeats:
-            more = "one more check fails" if repeats == 1 else f"{repeats} more checks fail"
-            terminalreporter.write_line(f"{more}, most for the reasons above (-rf lists them)")
+            terminalreporter.write_line(_repeated(repeats))
         terminalreporter.write(text)
         notes = [c.message for r in results for c in r.checks if c.passed and c.message]
         for line in "\n".join(notes).splitlines()[:MOST_NOTES] if not short else []:
             terminalreporter.write_line(f"{'note':<14}{line}")
+        ran = dict.fromkeys(r.exercise.split(".")[0] for r in results if r.checks)
+        for line in Folder(_answers(self.config), catalogue().names()).notes(ran):
+            terminalreporter.write_line(f"{'note':<14}{line}")
+        for line in _at_most(MOST_REFUSED, [*_not_taken(_answers(self.config)), *self.refused]):
+            terminalreporter.write_line(f"{'note':<14}{line}")
+
+
+def _repeated(checks: int) -> str:
+    """Say how many failures were left out of what was told in full."""
+    if checks == 1:
+        return "1 more check fails, probably for a reason told above (-rf names it)"
+    return f"{checks} more checks fail, most of them for reasons told above (-rf names them)"
+
+
+def _not_taken(answers: Path) -> list[str]:
+    """Say why `grade` would not take this folder, or a file in it, if that is so."""
+    try:
+        found = chosen(members(answers))
+    except (Unusable, OSError) as problem:
+        return [f"`grade` cannot take this folder: {problem}"]
+    return [f"`grade` cannot read this chapter: {why}" for why in found.bad.values()]
+
+
+def _at_most(number: int, lines: list[str]) -> list[str]:
+    more = len(lines) - number
+    return lines if more <= 0 else [*lines[:number], f"and {more} more of this kind"]
 
 
 @pytest.hookimpl(trylast=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-State = Literal["solved", "wrong", "not started", "not run"]
+# to polish: right in its values, shapes and gradients, and not yet in the finer points
+State = Literal["solved", "to polish", "wrong", "not started", "not run"]
 DeviceState = Literal["run", "absent", "not asked"]
 DEVICES = ("cpu", "cuda")
 MAXIMUM = Fraction(100)
@@ -14,7 +15,18 @@ MAXIMUM = Fraction(100)
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check on one device; `because` names what alone makes it fail, if that lies earlier."""
+    """One check on one device.
+
+    Attributes:
+        check: its name.
+        device: where it ran.
+        verdict: what came of it.
+        core: whether nothing of the exercise is earned before it passes.
+        message: what the student reads.
+        slip: the name of the mistake, if it is known.
+        because: what alone makes it fail, if that lies earlier.
+        about: what it is about, as the suite says it; "devices" is counted in reports.
+    """
 
     check: str
     device: str
@@ -23,6 +35,7 @@ class CheckResult:
     message: str = ""
     slip: str | None = None
     because: tuple[str, ...] = ()
+    about: str = ""
 
     @property
     def passed(self) -> bool:
@@ -31,8 +44,8 @@ class CheckResult:
 
     @property
     def of_devices(self) -> bool:
-        """Whether it is the check that tells how an exercise does on a GPU; its name says so."""
-        return "device_ready" in self.check
+        """Whether it is the check that tells how an exercise does on a GPU."""
+        return self.about == "devices"
 
 
 @dataclass(frozen=True)
@@ -56,13 +69,22 @@ class ExerciseResult:
         if all(check.verdict == "not started" for check in ran):
             return "not started"
         if not all(check.passed for check in ran):
-            return "wrong"
+            return "to polish" if self.is_right(device) else "wrong"
         return "solved" if len(ran) == self.total else "not run"
+
+    def is_right(self, device: str) -> bool:
+        """Tell whether every core check that ran has passed, and some did run."""
+        core = [check for check in self.on(device) if check.core]
+        return bool(core) and all(check.passed for check in core)
+
+    def to_mend(self, device: str) -> int:
+        """Count the checks that fail."""
+        return sum(not check.passed for check in self.on(device))
 
     def waits_for(self, device: str) -> tuple[str, ...]:
         """Name the earlier functions or files that alone keep this one from being solved."""
         failed = [check for check in self.on(device) if not check.passed]
-        if self.state(device) != "wrong" or not all(check.because for check in failed):
+        if not failed or not all(check.because for check in failed):
             return ()
         return tuple(dict.fromkeys(name for check in failed for name in check.because))
 
@@ -70,7 +92,7 @@ class ExerciseResult:
         """Share the points among the checks; nothing before every core check has passed."""
         ran = self.on(device)
         if any(check.core and not check.passed for check in ran):
-            return Fraction(0)
+            return Fraction(0)  # no points for what holds by accident
         passed = sum(check.passed for check in ran)
         if passed == self.total:
             return self.points
@@ -80,12 +102,23 @@ class ExerciseResult:
 
 @dataclass(frozen=True)
 class SubmissionResult:
-    """One submission; `problem` says why it could not be graded."""
+    """One submission.
+
+    Attributes:
+        identity: its name.
+        problem: why it could not be graded, if so.
+        exercises: what came of them.
+        devices: those that it was run on.
+        seed: of its inputs, where that is not the run's.
+        notes: of files that count under another name, or do not count.
+    """
 
     identity: str
     problem: str | None = None
     exercises: tuple[ExerciseResult, ...] = ()
     devices: tuple[str, ...] = ()
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
 
     def score(self, device: str) -> Fraction | None:
         """Add up the points of a device; None where it was not run."""
@@ -140,6 +173,10 @@ class Run:
     devices: dict[str, DeviceState]
     submissions: tuple[SubmissionResult, ...] = field(default_factory=tuple)
     isolation: str = ""
+
+    def seed_of(self, submission: SubmissionResult) -> int:
+        """Return the seed that a submission was graded with."""
+        return self.seed if submission.seed is None else submission.seed
 
 
 def number(points: Fraction) -> float:

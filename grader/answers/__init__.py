@@ -1,5 +1,4 @@
-"""Reaching an answer: in this process, or across a pipe in a process of its own.
+"""Reaching an answer: the student's own folder, run in this process.
 
-Nothing in here knows what is right. The process that runs a stranger's code imports this package
-and no other of the kit.
+Nothing in here knows what is right.
 """

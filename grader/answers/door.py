@@ -6,9 +6,9 @@ Behind it stands a world in this process or one across a pipe; the suites cannot
 from __future__ import annotations
 
 import contextlib
-import copy
+import functools
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,8 +16,11 @@ from typing import Any, Protocol
 import torch
 from torch import nn
 
-from grader.answers.kept import Kept
-from grader.answers.pretended import Crossing, Mistake
+from grader import nested
+from grader.answers.kept import Became, Kept
+from grader.answers.switches import put_back_from, standing
+from grader.dry_run import Crossing, Mistake, Place
+from grader.reading.families import Family
 
 # marks an error that has come out of an answer
 OF_ANSWER = "kit_of_answer"
@@ -32,32 +35,44 @@ class Call:
         args: what it was called with.
         kwargs: the same, by name.
         made: of a module that is called, the call that made it.
+        module: that module.
     """
 
     name: str
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     made: Call | None = None
+    module: Any = None
 
 
 @dataclass(frozen=True)
-class Left:
-    """What a call left of torch's switches; they are put back after each call."""
+class Trace:
+    """What a call has left behind, and must not.
 
-    gradients_on: bool
-    dtype: torch.dtype
+    Attributes:
+        call: the call, if it is known.
+        place: which input was changed, by its name or its position; None for no input.
+        part: what of the input, if not its values; or the switch that was set.
+        now: what the input has become.
+        before: the input.
+        path: where in that input it lies.
+    """
+
+    call: Call | None
+    place: int | str | None
+    part: str
+    now: Any = None
+    before: Any = None
+    path: nested.Path = ()
 
 
 def _call(
-    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], made: Call | None = None
-) -> Call:
+    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], made: Call | None = None,
+    module: Any = None,
+) -> Call:  # fmt: skip
     """Note a call; a list is told as it was given, whatever the call does to it."""
-
-    def kept(value: Any) -> Any:
-        return copy.copy(value) if isinstance(value, list | dict) else value
-
-    named = {key: kept(value) for key, value in kwargs.items()}
-    return Call(name, tuple(map(kept, args)), named, made)
+    named = {key: nested.copied(value) for key, value in kwargs.items()}
+    return Call(name, tuple(map(nested.copied, args)), named, made, module)
 
 
 class Answers(Protocol):
@@ -65,9 +80,9 @@ class Answers(Protocol):
 
     folder: Path
     names: Mapping[str, Sequence[str]]
-    left: Left
     asked: int
-    became: list[tuple[Any, Any]]
+    became: list[Became]
+    switches_left: list[tuple[str, str]]
     crossing: Crossing | None
 
     @property
@@ -80,7 +95,7 @@ class Answers(Protocol):
     def function(self, stem: str, name: str) -> Callable[..., Any]:
         """Return an exercise, ready to be called."""
 
-    def noticing(self, family: str) -> contextlib.AbstractContextManager[list[str]]:
+    def noticing(self, family: Family) -> contextlib.AbstractContextManager[list[str]]:
         """Collect the ready-made calls of a family."""
 
     def goes_back_its_own_way(self) -> bool:
@@ -116,6 +131,9 @@ class Answers(Protocol):
     def owner(self, code: types.CodeType) -> str | None:
         """Return the full name of the exercise whose code this is."""
 
+    def called(self, file: str) -> str:
+        """Return what a student calls a file, or a cell, with code of theirs; "" for others."""
+
 
 class Answer:
     """One chapter of an answer: `answer.softmax(scores)` calls the student's `softmax`.
@@ -134,7 +152,10 @@ class Answer:
     ) -> None:
         self._world, self._stem, self._replaced = world, stem, dict(replaced or {})
         self._calls: list[Call] = []
-        self._became: list[tuple[Any, Any]] = []
+        self._handed: list[tuple[Call, tuple[Any, ...], Mapping[str, Any]]] = []
+        self._kept = Kept()
+        self._became: list[Became] = []
+        self._switched: list[tuple[str, str]] = []
         self.notes: list[Mistake] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -142,50 +163,89 @@ class Answer:
             raise AttributeError(name)
         made = self._replaced.get(name)
         if made is not None:
-            made = switches_put_back(crossed(made, self._world.crossing), self._world)
+            made = crossed(made, self._world.crossing)
         else:
             made = self._world.function(self._stem, name)
 
         def door(*args: Any, **kwargs: Any) -> Any:
-            call = _call(name, args, kwargs)
-            self._calls.append(call)
-            if getattr(made, "leaves_inputs", False):
-                with of_answer():
-                    return self._noted(made(*args, **kwargs), call)
-            kept = Kept((*args, *kwargs.values()))
-            try:
-                with of_answer():
-                    result = made(*args, **kwargs)
-            except BaseException:
-                self._became += kept.settle()[1]
-                raise
-            result, became = kept.settle(result)
-            self._became += became
+            call = self._begins(name, args, kwargs)
+            result = self._made(made, call, lambda: made(*args, **kwargs))
             return self._noted(result, call)
 
         return door
 
+    def _begins(
+        self, name: str, args: Any, kwargs: Any, made: Call | None = None, module: Any = None
+    ) -> Call:
+        """Note a call, and what it is handed."""
+        call = _call(name, args, kwargs, made, module)
+        self._calls.append(call)
+        self._handed.append((call, args, kwargs))
+        return call
+
+    def _made(self, made: Callable[..., Any], call: Call, does: Callable[[], Any]) -> Any:
+        """Make a call; what it does to its inputs and to torch's switches is undone, and noted."""
+        if getattr(made, "watches_itself", False):
+            with of_answer():
+                return does()
+        before = self._before()
+        try:
+            with of_answer():
+                result = does()
+        except BaseException:
+            self._after(before, call)
+            raise
+        return self._after(before, call, result)
+
+    def _before(self) -> tuple[Kept, list[Any]]:
+        """Keep the inputs of the last call, and how torch's switches stand."""
+        _, args, kwargs = self._handed[-1]
+        kept = Kept()
+        kept.keep((*args, *kwargs.values()))
+        self._kept.update(kept)
+        return kept, standing()
+
+    def _after(self, before: tuple[Kept, list[Any]], call: Call, result: Any = None) -> Any:
+        kept, stood = before
+        self._switched += [(call.name, name) for name in put_back_from(stood)]
+        result, became = kept.settle(result)
+        self._became += became
+        return result
+
     def _noted(self, result: Any, made: Call) -> Any:
         """Note the calls of a module that was made."""
-        if isinstance(result, nn.Module):
-
-            def note(_: Any, args: Any, kwargs: Any) -> None:
-                self._calls.append(_call(made.name, args, kwargs, made))
-
-            noting = getattr(result, "note_calls", None)
-            if noting is not None:
-                noting(note)
-            else:
-                result.register_forward_pre_hook(note, with_kwargs=True)
+        for one in nested.flat(result):
+            if isinstance(one, nn.Module):
+                noting = getattr(one, "note_calls", None)
+                if noting is not None:
+                    noting(lambda of, args, kwargs: self._begins(made.name, args, kwargs, made, of))
+                else:
+                    self._watch(one, made)
         return result
+
+    def _watch(self, module: nn.Module, made: Call) -> None:
+        """Let each call of a module that runs here be like a call through the door."""
+        goes_on: list[Any] = []
+
+        def before(one: Any, args: Any, kwargs: Any) -> None:
+            call = self._begins(made.name, args, kwargs, made, one)
+            there = self._world.crossing is not None
+            goes_on.append((call, None if there else self._before()))
+
+        def after(_: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ARG001
+            call, begun = goes_on.pop()
+            return None if begun is None else self._after(begun, call, result)
+
+        module.register_forward_pre_hook(before, with_kwargs=True)
+        module.register_forward_hook(after, with_kwargs=True, always_call=True)
 
     def repeated(self, times: int, name: str, *args: Any) -> list[Any]:
         """Call an exercise again and again with the same arguments."""
-        self._calls.append(_call(name, args, {}))
+        call = self._begins(name, args, {})
         made = self._replaced.get(name) or self._world.function(self._stem, name)
-        many = getattr(made, "repeated", None)
-        with of_answer():
-            return many(times, *args) if many else [made(*args) for _ in range(times)]
+        many = getattr(made, "repeated", None) or (lambda n, *a: [made(*a) for _ in range(n)])
+        repeated: list[Any] = self._made(made, call, lambda: many(times, *args))
+        return repeated
 
     def after_overwriting(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call an exercise twice alike; what the first call gives is overwritten in between."""
@@ -196,37 +256,49 @@ class Answer:
         return self._twice(name, args, {}, same=True)
 
     def _twice(self, name: str, args: Any, kwargs: Mapping[str, Any], *, same: bool) -> Any:
-        self._calls.append(_call(name, args, kwargs))
+        call = self._begins(name, args, kwargs)
         made = self._replaced.get(name) or self._world.function(self._stem, name)
-        twice = getattr(made, "twice", None)
-        with of_answer():
-            if twice is not None:
-                return twice(args, kwargs, same=same)
-            return call_again(made, args, kwargs, same=same)
+        twice = getattr(made, "twice", None) or functools.partial(call_again, made)
+        return self._made(made, call, lambda: twice(args, kwargs, same=same))
 
     def became(self, value: Any) -> Any:
         """Return what calls made of an input that they were handed; itself, if nothing."""
-        known = (*self._became, *self._world.became)
-        return next((now for one, now in reversed(known) if one is value), value)
+        known = [one for one in (*self._became, *self._world.became) if not one.part]
+        return next((one.now for one in reversed(known) if one.value is value), value)
 
-    @property
-    def left(self) -> Left:
-        """What the last call left of torch's switches."""
-        return self._world.left
+    def traces(self) -> list[Trace]:
+        """List what the calls until now have left behind, also on their way back."""
+        if self._world.goes_back_its_own_way():
+            self._became += self._kept.settle()[1]
+        made = {call.name: call for call in self._calls}
+        found = [self._trace(one) for one in (*self._became, *self._world.became)]
+        switched = (*self._switched, *self._world.switches_left)
+        return found + [Trace(made.get(name), None, switch) for name, switch in switched]
+
+    def _trace(self, became: Became) -> Trace:
+        for call, args, kwargs in self._handed:
+            places: list[tuple[int | str, Any]] = [*enumerate(args), *kwargs.items()]
+            for place, value in places:
+                for path, one in (*nested.leaves(value), *nested.holders(value)):
+                    if one is became.value:
+                        return Trace(call, place, became.part, became.now, one, path)
+        return Trace(None, None, became.part, became.now, became.value)
 
     @contextlib.contextmanager
-    def noticing(self, family: str) -> Iterator[list[str]]:
-        """Collect the ready-made calls, "softmax" or "attention", made by what is called inside."""
+    def noticing(self, family: Family) -> Iterator[list[str]]:
+        """Collect the ready-made calls of a family, made by what is called inside."""
         with self._world.noticing(family) as seen:
             yield seen
 
     @contextlib.contextmanager
-    def on_pretended_device(self) -> Iterator[list[Mistake]]:
+    def on_pretended_device(self, forgiven: Collection[Place] = ()) -> Iterator[list[Mistake]]:
         """Make the calls inside on a pretended GPU, and collect what would go wrong on a real one.
+
+        Mistakes of the lines that are `forgiven` are made no more.
 
         What comes back is on the CPU again; `kit_place` says where it was, and had to be.
         """
-        crossing = Crossing(self._world.folder)
+        crossing = Crossing(self._world.called, forgiven)
         self._world.crossing = crossing
         try:
             with crossing.backward_too():
@@ -278,13 +350,26 @@ def call_again(
         kwargs: the same, by name.
         same: whether both calls get the very same inputs; otherwise the first one has copies.
     """
-    copies = [one.detach().clone() if isinstance(one, torch.Tensor) else one for one in args]
+    copies = [nested.mapped(_copy, one) for one in args]
     first = made(*(args if same else copies), **kwargs)
+    _overwrite(first)
+    second = made(*args, **kwargs)
+    if not same:
+        # what both share, such as a table that is filled anew, is nobody's own
+        _overwrite(first)
+    return second
+
+
+def _copy(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+
+
+def _overwrite(value: Any) -> None:
     # what overlaps in memory cannot be overwritten, and so does nobody else
-    with torch.no_grad(), contextlib.suppress(RuntimeError):
-        if isinstance(first, torch.Tensor):
-            first.fill_(1)
-    return made(*args, **kwargs)
+    for one in nested.flat(value):
+        with torch.no_grad(), contextlib.suppress(RuntimeError):
+            if isinstance(one, torch.Tensor):
+                one.fill_(1)
 
 
 def crossed(made: Callable[..., Any], crossing: Crossing | None) -> Callable[..., Any]:
@@ -292,18 +377,3 @@ def crossed(made: Callable[..., Any], crossing: Crossing | None) -> Callable[...
     if crossing is None:
         return made
     return lambda *args, **kwargs: crossing.call(made, args, kwargs)
-
-
-def switches_put_back(made: Callable[..., Any], world: Answers) -> Callable[..., Any]:
-    """Give back what a call changes of torch's switches, and note in `world.left` what it was."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        gradients, dtype = torch.is_grad_enabled(), torch.get_default_dtype()
-        try:
-            return made(*args, **kwargs)
-        finally:
-            world.left = Left(torch.is_grad_enabled(), torch.get_default_dtype())
-            torch.set_grad_enabled(gradients)
-            torch.set_default_dtype(dtype)
-
-    return call

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import nn
 
-# so many times is noted how a model stood
-MOST_NOTED = 12
+# so many states of a model are noted
+MOST_NOTED = 3000
 
 
 class Noted(list[Any]):
@@ -27,6 +27,7 @@ class Handed(nn.Module):
     """
 
     noted: Noted
+    most = MOST_NOTED
 
 
 def source_of(kind: type[Handed]) -> str:

@@ -21,12 +21,18 @@ from typing import Any
 import torch
 from torch import nn
 
-from grader.answers.door import Left, crossed, switches_put_back
-from grader.answers.pretended import Crossing
+from grader.answers.door import crossed
+from grader.answers.kept import Became
 from grader.answers.ready_made import noticing
-from grader.answers.source import goes_back_its_own_way
-from grader.answers.trouble import BrokenFile, Missing
-from grader.answers.uses import uses
+from grader.answers.switches import PutBack, put_back
+from grader.dry_run import Crossing
+from grader.reading.calls import goes_back_its_own_way
+from grader.reading.families import Family
+from grader.reading.uses import uses
+from grader.trouble import BrokenFile, Missing
+from grader.written.cells import compiled
+from grader.written.folder import Folder
+from grader.written.source import FILE, Source, Unreadable
 
 PACKAGE = "exercises"
 CHAPTER = re.compile(r"ex\d\d_\w+")
@@ -37,26 +43,37 @@ class World(MetaPathFinder, Loader):
     """The chapters of one folder, imported on demand.
 
     Args:
-        folder: holds `ex*.py`; need not hold all of them.
+        folder: holds `ex*.py` or `ex*.ipynb`; need not hold all of them.
         names: every chapter's stem with the names of its exercises.
+
+    Attributes:
+        switched: by chapter, what it had set for the whole process; that has been put back.
     """
 
     def __init__(self, folder: Path, names: Mapping[str, Sequence[str]]) -> None:
         self.folder, self.names = folder, names
         self.modules: dict[str, types.ModuleType] = {}
+        self.switched: dict[str, list[PutBack]] = {}
         self._files: dict[str, str] = {}
+        self._chapters: dict[str, Source | None] = {}
         self._broken: dict[str, BrokenFile] = {}
         self._covered: dict[str, types.ModuleType | None] = {}
+        self._filled: set[str] = set()
         self._active = 0
         self.asked = 0
         self.crossing: Crossing | None = None
-        self.became: list[tuple[Any, Any]] = []
-        self.left = Left(gradients_on=True, dtype=torch.get_default_dtype())
+        self.became: list[Became] = []
+        self.switches_left: list[tuple[str, str]] = []
 
     @property
     def loaded(self) -> Sequence[str]:
         """The chapters that have been imported."""
         return list(self.modules)
+
+    @property
+    def imported(self) -> Mapping[str, str]:
+        """The chapters that have been imported, or are being so, by the names of their files."""
+        return self._files
 
     def function(self, stem: str, name: str) -> Callable[..., Any]:
         """Return an exercise, ready to be called.
@@ -66,20 +83,26 @@ class World(MetaPathFinder, Loader):
             Missing: the file has no such function.
         """
         self.asked += 1
-        made = getattr(self.load(stem), name, None)
+        made = self.found(stem, name)
         if made is None:
-            raise Missing(f"{stem}.py has no `{name}`")
+            raise Missing(f"{self.path(stem).name} has no `{name}`")
         if not callable(made):
-            raise Missing(f"`{name}` in {stem}.py is a {type(made).__name__}, not a function")
-        return switches_put_back(crossed(made, self.crossing), self)
+            kind, file = type(made).__name__, self.path(stem).name
+            raise Missing(f"`{name}` in {file} is a {kind}, not a function")
+        return crossed(made, self.crossing)
 
-    def noticing(self, family: str) -> contextlib.AbstractContextManager[list[str]]:
+    def found(self, stem: str, name: str) -> Any:
+        """Return what a chapter has under the name of an exercise; None if it has nothing."""
+        module = self.load(stem)
+        return vars(module).get(name) if stem in self._filled else getattr(module, name, None)
+
+    def noticing(self, family: Family) -> contextlib.AbstractContextManager[list[str]]:
         """Collect the ready-made calls of a family."""
         return noticing(family)
 
     def goes_back_its_own_way(self) -> bool:
         """Tell whether code of the answer may have a part in a backward pass."""
-        return goes_back_its_own_way(map(self.path, self.names))
+        return goes_back_its_own_way(filter(None, map(self.source, self.names)))
 
     def within(self, seconds: float) -> contextlib.AbstractContextManager[None]:  # noqa: ARG002
         """Do nothing: what runs here has a clock of its own."""
@@ -105,9 +128,21 @@ class World(MetaPathFinder, Loader):
         states = [torch.get_rng_state()]
         return [*states, torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else states
 
+    def chapter(self, stem: str) -> Source | None:
+        """Return what counts of a chapter, read once; None if there is nothing."""
+        if stem not in self._chapters:
+            self._chapters[stem] = Folder(self.folder, self.names).source(stem)
+        return self._chapters[stem]
+
     def path(self, stem: str) -> Path:
-        """Return where the chapter's file lies, or would lie."""
-        return self.folder / f"{stem}.py"
+        """Return where the chapter's file or notebook lies, or would lie."""
+        found = self.chapter(stem)
+        return self.folder / (found.name if found is not None else stem + FILE)
+
+    def source(self, stem: str) -> bytes | None:
+        """Return the chapter's Python; None if there is no such chapter."""
+        found = self.chapter(stem)
+        return found.text if found is not None else None
 
     def load(self, stem: str) -> types.ModuleType:
         """Import a chapter.
@@ -181,6 +216,10 @@ class World(MetaPathFinder, Loader):
         stem = self._files.get(code.co_filename)
         return None if stem is None else self._owner_in(stem, code)
 
+    def called(self, file: str) -> str:
+        """Return what a student calls a file, or a cell, with code of theirs; "" for others."""
+        return Path(file).name if file.startswith(str(self.folder)) else ""
+
     def _owner_in(self, stem: str, code: types.CodeType) -> str | None:
         for name in self.names.get(stem, ()):
             made = vars(self.modules[stem]).get(name)
@@ -193,7 +232,7 @@ class World(MetaPathFinder, Loader):
         if fullname.split(".", 1)[0] in OFF_LIMITS:
             raise ImportError(f"an answer cannot import `{fullname}`")
         stem = fullname.removeprefix(f"{PACKAGE}.")
-        if stem in self.names or (CHAPTER.fullmatch(stem) and self.path(stem).is_file()):
+        if stem in self.names or (CHAPTER.fullmatch(stem) and self.source(stem) is not None):
             return importlib.util.spec_from_loader(fullname, self)
         return None
 
@@ -201,7 +240,7 @@ class World(MetaPathFinder, Loader):
         """Return the one module of a chapter, run if it has not been."""
         stem = spec.name.removeprefix(f"{PACKAGE}.")
         if stem in self._broken:
-            raise self._broken[stem].cause
+            raise self._broken[stem]
         if stem not in self.modules:
             self._run(stem)
         return self.modules[stem]
@@ -213,19 +252,32 @@ class World(MetaPathFinder, Loader):
         module = types.ModuleType(f"{PACKAGE}.{stem}")
         module.__file__, module.__package__ = str(self.path(stem)), PACKAGE
         self._register(stem, module)
-        self._files[str(self.path(stem))] = stem
         try:
-            if self.path(stem).is_file():
-                source = self.path(stem).read_bytes()
-                exec(compile(source, module.__file__, "exec", dont_inherit=True), vars(module))
+            chapter = self.chapter(stem)
+            if chapter is not None:
+                self._execute(stem, chapter, vars(module))
+                if "__getattr__" not in vars(module):
+                    # who imports what is not there fails only where it is called
+                    self._filled.add(stem)
+                    module.__getattr__ = self._absent(stem)  # type: ignore[method-assign]
             else:
                 module.__getattr__ = self._absent(stem)  # type: ignore[method-assign]
         except KeyboardInterrupt:
             raise
         except BaseException as problem:
             self._forget(stem)
-            self._broken[stem] = BrokenFile(stem, problem)
+            self._broken[stem] = BrokenFile(stem, problem, self.path(stem).name)
             raise self._broken[stem] from problem
+
+    def _execute(self, stem: str, chapter: Source, space: dict[str, Any]) -> None:
+        if chapter.problem:
+            raise Unreadable(chapter.problem)
+        path = self.path(stem)
+        codes = compiled(chapter.text, path)
+        self._files.update((code.co_filename, stem) for code in codes)
+        with put_back(chapter.name, chapter.text) as self.switched[stem]:
+            for code in codes:
+                exec(code, space)
 
     def _absent(self, stem: str) -> Any:
         def missing(name: str) -> Any:
@@ -245,7 +297,9 @@ class World(MetaPathFinder, Loader):
             self._cover(name, module)
 
     def _forget(self, stem: str) -> None:
-        del self.modules[stem], self._files[str(self.path(stem))]
+        del self.modules[stem]
+        for file in [file for file, known in self._files.items() if known == stem]:
+            del self._files[file]
         for name in (stem, f"{PACKAGE}.{stem}"):
             sys.modules.pop(name, None)
 

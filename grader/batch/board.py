@@ -12,19 +12,21 @@ from grader.reports.board import board
 from grader.results import CheckResult
 from grader.trial import Children, StartError, Trial
 from grader.trial.plan import DEVICE
+from grader.written.folder import Folder
 
 
 def show_board(answers: Path | None) -> int:
     """Print the board; the exit status is 1 only if there is nothing to try."""
     folder = (answers or places.EXERCISES).resolve()
-    if not any(folder.glob("ex*.py")):
-        print(f"grader: {folder} holds no ex*.py", file=sys.stderr)
+    if not any((*folder.glob("ex*.py"), *folder.glob("ex*.ipynb"))):
+        print(f"grader: {folder} holds no ex*.py or ex*.ipynb", file=sys.stderr)
         return 1
     found: dict[str, list[CheckResult]] = {}
     try:
         with contextlib.closing(Children()) as children:
             plan = children.plan()
-            for result in Trial(folder, children).run(plan.tasks):
+            chapters = Folder(folder, plan.names())
+            for result in Trial(chapters, children).run(plan.tasks):
                 found.setdefault(result.task.full, []).append(result.check)
     except StartError as problem:
         print(f"grader: {problem}", file=sys.stderr)
@@ -32,4 +34,6 @@ def show_board(answers: Path | None) -> int:
     results = [task.result(found.get(task.full, ())) for task in plan.tasks]
     width, colour = shutil.get_terminal_size((100, 24)).columns, sys.stdout.isatty()
     print(board(results, folder, width=width, colour=colour, device=DEVICE), end="")
+    for note in chapters.notes(plan.stems()):
+        print(f"{'note':<14}{note}")
     return 0

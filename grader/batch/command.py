@@ -13,13 +13,14 @@ from grader import __version__
 from grader.batch import store
 from grader.batch.bench import Limits, NoBench
 from grader.batch.devices import devices_of
-from grader.batch.plan import Plan, jobs_for
+from grader.batch.plan import GradingPlan, jobs_for, new_seed
 from grader.batch.slots import side_by_side
 from grader.batch.stopping import StopAsked
 from grader.batch.submissions import Submission, find
-from grader.chapters import catalogue
+from grader.chapters import Catalogue, Exercise, catalogue
 from grader.reports import table
 from grader.reports.formats import FORMATS, filled, refuse_early
+from grader.reports.text import for_log
 from grader.results import DeviceState, Run
 from grader.sandbox import Isolation, SandboxError, offered
 
@@ -27,13 +28,13 @@ Writer = Callable[[Run, Path], None]
 
 
 @dataclass(frozen=True)
-class Request:
+class GradeRequest:
     """What the user asked for, as given; None where the grader is to choose."""
 
     paths: Sequence[Path]
     device: str
     reports: Sequence[str]
-    only: str | None
+    only: Sequence[str]
     jobs: int | None
     seed: int | None
     time_limit: float
@@ -44,7 +45,7 @@ class Request:
     require_sandbox: bool = False
 
 
-def grade(request: Request) -> int:
+def grade(request: GradeRequest) -> int:
     """Grade and report; the exit status is 1 if a submission could not be graded.
 
     Raises:
@@ -52,18 +53,20 @@ def grade(request: Request) -> int:
         LookupError: no exercise is called like `only`.
         OSError: a path is not there, or a report cannot be written.
     """
-    submissions = find(request.paths)
+    submissions = find(request.paths, _tell)
     reports = list(_reports(request, len(submissions)))
     devices, said = devices_of(request.device)
     known = catalogue()
-    chosen = known.select(request.only) if request.only else list(known.exercises())
+    chosen = _chosen(known, request.only)
     limits = Limits(request.time_limit, request.memory)
     jobs = request.jobs or jobs_for(len(submissions))
     isolation = _isolation(request.require_sandbox, "cuda" in devices)
     try:
         with _kept(request) as (kept, seed):
-            plan = Plan(tuple(chosen), devices, seed, limits, jobs, isolation)
+            plan = GradingPlan(tuple(chosen), devices, seed, limits, jobs, isolation)
             run, unchanged = _run(submissions, plan, said, kept)
+            if kept is not None and unchanged < len(submissions):
+                kept.tell(seed)
     except StopAsked as stop:
         with contextlib.suppress(OSError):  # the terminal may be what is gone
             print(f"grader: {_farewell(stop, len(submissions), request.results)}", file=sys.stderr)
@@ -80,9 +83,20 @@ def grade(request: Request) -> int:
     return int(any(submission.problem for submission in run.submissions))
 
 
+def _chosen(known: Catalogue, only: Sequence[str]) -> list[Exercise]:
+    """List the exercises that names, or lists of names, mean; without any, all of them."""
+    names = [name.strip() for listed in only for name in listed.split(",") if name.strip()]
+    meant = {exercise.full for name in names for exercise in known.select(name)}
+    return [e for e in known.exercises() if not names or e.full in meant]
+
+
+def _tell(sentence: str) -> None:
+    print(f"grader: {for_log(sentence)}", file=sys.stderr)
+
+
 def _run(
     submissions: Sequence[Submission],
-    plan: Plan,
+    plan: GradingPlan,
     said: dict[str, DeviceState],
     kept: store.Store | None,
 ) -> tuple[Run, int]:
@@ -113,10 +127,10 @@ def _isolation(required: bool, gpu: bool) -> Isolation:
 
 
 @contextlib.contextmanager
-def _kept(request: Request) -> Iterator[tuple[store.Store | None, int]]:
+def _kept(request: GradeRequest) -> Iterator[tuple[store.Store | None, int]]:
     """Open the results database, if there is to be one, and settle the seed."""
     if request.results is None:
-        yield None, store.new_seed() if request.seed is None else request.seed
+        yield None, new_seed() if request.seed is None else request.seed
         return
     with store.opened(request.results) as kept:
         seed, earlier = kept.seed(request.seed)
@@ -135,7 +149,7 @@ def _farewell(stop: StopAsked, total: int, results: Path | None) -> str:
     return f"{after}: {results} keeps what is graded, and the same command goes on from there"
 
 
-def _reports(request: Request, submissions: int) -> Iterator[tuple[Writer, Path]]:
+def _reports(request: GradeRequest, submissions: int) -> Iterator[tuple[Writer, Path]]:
     """Say for every report who writes it and where to; what must fail fails before grading."""
     forms = dict(FORMATS)
     if request.gradebook is not None:

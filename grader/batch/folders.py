@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from grader.batch.members import Member, Type, like_a_chapter
+from grader.batch.members import Member, Type, concerns
 from grader.batch.sources import Unusable
 
 BELOW = "exercises"
@@ -26,14 +26,9 @@ def members(folder: Path) -> list[Member]:
     return found
 
 
-def holds_chapters(folder: Path) -> bool:
-    """Tell whether a folder is one submission, as opposed to a folder of them."""
-    return any(
-        like_a_chapter(entry.name)
-        for place in (folder, folder / BELOW)
-        if place.is_dir()
-        for entry in place.iterdir()
-    )
+def loose(files: Iterable[tuple[str, Path]]) -> list[Member]:
+    """List files that lie among others' as members of one submission, by the names they mean."""
+    return [_member(name, path) for name, path in files]
 
 
 def folders_in(folder: Path) -> list[Path]:
@@ -47,9 +42,13 @@ def folders_in(folder: Path) -> list[Path]:
 
 def _within(folder: Path, prefix: str) -> Iterator[Member]:
     for path in sorted(folder.iterdir()):
-        if like_a_chapter(path.name):
-            state = path.lstat()
-            yield Member(prefix + path.name, _type(state.st_mode), state.st_size, _reader(path))
+        if concerns(path.name):
+            yield _member(prefix + path.name, path)
+
+
+def _member(name: str, path: Path) -> Member:
+    state = path.lstat()
+    return Member(name, _type(state.st_mode), state.st_size, _reader(path))
 
 
 def _type(mode: int) -> Type:

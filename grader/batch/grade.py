@@ -4,51 +4,60 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from grader.batch.bench import GradingError, NoBench, Stopped
+from grader.batch.bench import BatchStopped, GradingError, NoBench
 from grader.batch.names import shortened
-from grader.batch.plan import Plan, content
+from grader.batch.plan import GradingPlan, content
+from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Unusable
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
 
-Judge = Callable[[Mapping[str, bytes]], Mapping[str, list[CheckResult]]]
+Judge = Callable[[Mapping[str, bytes], int], Mapping[str, list[CheckResult]]]
 Result = TypeVar("Result", CheckResult, ExerciseResult)
 SHORT = 500
 
 
 def grade_one(
-    submission: Submission, plan: Plan, judge: Judge, store: Store | None = None
+    submission: Submission,
+    plan: GradingPlan,
+    judge: Judge,
+    reader: SubmissionReader,
+    store: Store | None = None,
 ) -> tuple[SubmissionResult, bool]:
     """Grade one submission on every device of the plan, unless the store knows the result.
 
     Args:
         submission: whatever it holds.
         plan: what to grade by.
-        judge: from the chapters' sources to each device's results, check by check.
+        judge: from the chapters' sources and a seed to each device's results, check by check.
+        reader: reads the submission.
         store: where results are kept.
 
     Returns:
         The result, and whether it was in the store.
 
     Raises:
-        Stopped: the batch was stopped meanwhile.
+        BatchStopped: the batch was stopped meanwhile.
         NoBench: no submission can be graded here.
     """
     try:
-        files = submission.files()
-        where = (submission.identity, content(files), plan.fingerprint)
+        notes: list[str] = []
+        files = submission.files(reader, notes.append)
+        own = _own_plan(submission.identity, content(files), plan, store)
+        where = (submission.identity, content(files), own.fingerprint)
         known = store.find(*where) if store else None
-        if known is not None and _fits(known, plan):
-            return _put_together(submission, plan, known), True
-        found = _by_exercise(judge(files), plan)
-        if store:
-            store.keep(*where, found)
-        return _put_together(submission, plan, found), False
-    except (Stopped, NoBench):
+        found = known if known is not None and _fits(known, plan) else None
+        if found is None:
+            found = _by_exercise(judge(files, own.seed), plan)
+            if store:
+                store.keep(*where, own.seed, found)
+        seed = None if own is plan else own.seed
+        return _put_together(submission, plan, found, seed, notes), found is known
+    except (BatchStopped, NoBench):
         raise
     except (Unusable, GradingError, OSError) as problem:
         return SubmissionResult(submission.identity, problem=shortened(str(problem))), False
@@ -57,8 +66,25 @@ def grade_one(
         return SubmissionResult(submission.identity, problem=shortened(says)), False
 
 
+def _own_plan(identity: str, content: str, plan: GradingPlan, store: Store | None) -> GradingPlan:
+    """Give what has come or changed since a run with this seed has ended another seed.
+
+    What students were told since then may be the answers to the run's seed. What comes by a new
+    name may have had another: newcomers get a seed of their run, what has changed one of its own.
+    """
+    if store is None:
+        return plan
+    own = plan.with_own_seed(content)
+    runs = [plan, *(plan.with_own_seed(f"run {n + 1}") for n in range(store.told(plan.seed)))]
+    graded = [(one, store.graded_with(identity, one.seed)) for one in (*runs, own)]
+    as_before = [one for one, what in graded if what == content]
+    if as_before:
+        return as_before[0]
+    return own if any(what for _, what in graded) else runs[-1]
+
+
 def _by_exercise(
-    found: Mapping[str, list[CheckResult]], plan: Plan
+    found: Mapping[str, list[CheckResult]], plan: GradingPlan
 ) -> dict[str, list[CheckResult]]:
     sorted_out: dict[str, list[CheckResult]] = {e.full: [] for e in plan.exercises}
     checks = [e.full for e in plan.exercises for _ in e.checks]
@@ -74,7 +100,7 @@ def _whole(result: CheckResult) -> CheckResult:
     return result if message == result.message else dataclasses.replace(result, message=message)
 
 
-def _fits(known: Mapping[str, list[CheckResult]], plan: Plan) -> bool:
+def _fits(known: Mapping[str, list[CheckResult]], plan: GradingPlan) -> bool:
     """Tell whether what was kept has the shape that this kit would give it."""
     return list(known) == [e.full for e in plan.exercises] and all(
         [(result.check, result.device) for result in known[e.full]]
@@ -84,13 +110,20 @@ def _fits(known: Mapping[str, list[CheckResult]], plan: Plan) -> bool:
 
 
 def _put_together(
-    submission: Submission, plan: Plan, found: Mapping[str, list[CheckResult]]
+    submission: Submission,
+    plan: GradingPlan,
+    found: Mapping[str, list[CheckResult]],
+    seed: int | None,
+    notes: Sequence[str],
 ) -> SubmissionResult:
     exercises = tuple(
         _shared(ExerciseResult(e.full, e.points, len(e.checks), tuple(map(_shared, found[e.full]))))
         for e in plan.exercises
     )
-    return SubmissionResult(submission.identity, exercises=exercises, devices=plan.devices)
+    return SubmissionResult(
+        submission.identity, exercises=exercises, devices=plan.devices, seed=seed,
+        notes=tuple(shortened(note) for note in notes),
+    )  # fmt: skip
 
 
 def _shared(result: Result) -> Result:

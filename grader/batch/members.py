@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from grader.batch.names import shortened
-from grader.batch.sources import MEBIBYTE, NOTEBOOK, Unusable, chapter_of, largest
+from grader.batch.meant import meant
+from grader.batch.names import listed, shortened
+from grader.batch.sources import MEBIBYTE, NOTEBOOK, SCRIPT, Unusable, chapter_of, largest
 
 MOST_FILES = 100
+# modules that a project has beside what somebody wrote
+OF_TOOLS = ("_", ".", "test_", "conftest", "setup")
 LARGEST_IN_ALL = 64 * MEBIBYTE
 Type = Literal["file", "link", "folder", "special file"]
+
+
+class Chosen(NamedTuple):
+    """The files that count.
+
+    Attributes:
+        files: by their names.
+        bad: of those that cannot be read, why not.
+    """
+
+    files: dict[str, bytes]
+    bad: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -35,7 +50,7 @@ class Member:
     @property
     def path(self) -> PurePosixPath:
         """The name as a path; a backslash separates, as in archives that Windows made."""
-        return PurePosixPath(self.name.replace("\\", "/"))
+        return _path(self.name)
 
     @property
     def strays(self) -> bool:
@@ -49,34 +64,62 @@ class Member:
         return any(part.startswith((".", "__MACOSX")) for part in self.path.parts)
 
 
+def _path(name: str) -> PurePosixPath:
+    return PurePosixPath(name.replace("\\", "/"))
+
+
+def _last(name: str) -> str:
+    return _path(name).name
+
+
 def like_a_chapter(name: str) -> bool:
-    """Tell whether a member may concern us: a chapter's name, in whatever case."""
-    return largest(PurePosixPath(name.replace("\\", "/").rstrip("/")).name.lower()) > 0
+    """Tell whether a member may concern us: a chapter's name, in whatever case, or near to one."""
+    last = _last(name)
+    return largest(last.lower()) > 0 or meant(last) is not None
 
 
-def chosen(members: Iterable[Member]) -> dict[str, bytes]:
+def concerns(name: str) -> bool:
+    """Tell whether a member is to be listed: what is like a chapter, and modules beside it."""
+    last = _last(name)
+    return like_a_chapter(name) or (last.endswith(SCRIPT) and not last.startswith(OF_TOOLS))
+
+
+def largest_of(name: str) -> int:
+    """Return how many bytes a member may have, by the chapter that it is or is meant as."""
+    last = _last(name)
+    said = meant(last)
+    return largest(last if said is None else said.file)
+
+
+def chosen(members: Iterable[Member], tell: Callable[[str], None] = lambda _: None) -> Chosen:
     """Read the files that count, from the uppermost folder that holds any.
 
     Args:
-        members: those that are `like_a_chapter`.
+        members: those that concern us.
+        tell: is given a sentence for a file that counts under another name, or does not count.
 
     Raises:
-        Unusable: there are none, or it is not clear which, or one cannot be read.
+        Unusable: there are none, or it is not clear which.
     """
-    passed_over, folders = [], defaultdict(list)
+    passed_over, folders, beside = [], defaultdict(list), defaultdict(list)
     for member in members:
         if member.strays:
             passed_over.append(f"{member.name} leads outside of the archive")
         elif member.hidden:
             passed_over.append(f"{member.name} is hidden")
-        else:
+        elif like_a_chapter(member.name):
             folders[str(member.path.parent).casefold()].append(member)
+        else:
+            beside[str(member.path.parent).casefold()].append(member.path.name)
     for folder in _uppermost(folders):
         _refuse_twins(folders[folder])
-        files = [member for member in folders[folder] if chapter_of(member.path.name)]
+        files = _named(folders[folder], tell)
         if files:
+            if beside[folder]:
+                tell(f"not read: {listed(beside[folder])}: what a chapter needs goes into it")
             return _read(files)
-        passed_over += [f"{member.name} is not in small letters" for member in folders[folder]]
+        names = [member.name for member in folders[folder] if meant(member.path.name) is None]
+        passed_over += [f"{name} is not in small letters" for name in names]
     why = f" ({shortened(passed_over[0], 120)})" if passed_over else ""
     raise Unusable(f"it holds no ex*.py or ex*.ipynb, neither directly nor under exercises/{why}")
 
@@ -105,28 +148,59 @@ def _refuse_twins(members: list[Member]) -> None:
         seen[name] = member
 
 
-def _read(members: list[Member]) -> dict[str, bytes]:
-    if len(members) > MOST_FILES:
-        raise Unusable(f"it holds {len(members)} ex*: more than {MOST_FILES} are not read")
+def _named(members: list[Member], tell: Callable[[str], None]) -> dict[str, Member]:
+    """Say by which name each file counts: its own, or that of the chapter that it is meant as."""
+    files: dict[str, Member] = {}
+    near: dict[str, list[Member]] = defaultdict(list)
     for member in members:
-        _refuse(member)
-    files: dict[str, bytes] = {}
-    for member in members:
-        most = largest(member.path.name)
-        data = member.read(most)
-        _refuse_size(member.name, max(len(data), member.size), most)
-        files[member.path.name] = data
-    _refuse_size("what counts of it", sum(map(len, files.values())), LARGEST_IN_ALL)
+        name = member.path.name
+        said = meant(name)
+        if said is None and chapter_of(name):
+            files[name] = member
+        elif said is not None and said.sure:
+            near[said.file].append(member)
+        elif said is not None:
+            tell(f"{name} is not read: if it is chapter {said.file}, it has to be called so")
+    for file, meant_as in near.items():
+        names = " and ".join(member.path.name for member in meant_as)
+        if file in files:
+            tell(f"{names} is not read, {file} counts")
+        elif len(meant_as) > 1:
+            raise Unusable(f"{names}: it is not clear which one is {file}: leave one, called so")
+        else:
+            tell(f"{names} counts as {file}")
+            files[file] = meant_as[0]
     return files
 
 
-def _refuse(member: Member) -> None:
+def _read(members: Mapping[str, Member]) -> Chosen:
+    if len(members) > MOST_FILES:
+        raise Unusable(f"it holds {len(members)} ex*: more than {MOST_FILES} are not read")
+    files: dict[str, bytes] = {}
+    bad: dict[str, str] = {}
+    for name, member in members.items():
+        try:
+            files[name] = _data(member, largest(name))
+        except Unusable as problem:
+            bad[name] = str(problem)
+    _refuse_size("what counts of it", sum(map(len, files.values())), LARGEST_IN_ALL)
+    return Chosen(files, bad)
+
+
+def _data(member: Member, most: int) -> bytes:
+    _refuse(member, most)
+    data = member.read(most)
+    _refuse_size(member.name, max(len(data), member.size), most)
+    return data
+
+
+def _refuse(member: Member, most: int) -> None:
     name = shortened(member.name, 120)
     if member.type == "link":
         raise Unusable(f"{name} is a link, and links are not followed: hand in the file itself")
     if member.type != "file":
         raise Unusable(f"{name} is a {member.type} where a file was expected")
-    _refuse_size(name, member.size, largest(member.path.name))
+    _refuse_size(name, member.size, most)
 
 
 def _refuse_size(name: str, size: int, most: int) -> None:

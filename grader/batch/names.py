@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+NAMED = 3
 SURROGATE_OF_BYTE_0 = 0xDC00
 
 
@@ -19,6 +20,12 @@ def shortened(text: str, longest: int = 300) -> str:
     """Put a printable text on one line of bounded length."""
     line = printable(" ".join(text.split()))
     return line if len(line) <= longest else line[: longest - 3] + "..."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Name a few of many, each on a line of its own length."""
+    said = ", ".join(shortened(name, 60) for name in names[:NAMED])
+    return said + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def own_names(paths: Sequence[Path], stem: Callable[[Path], str]) -> list[str]:

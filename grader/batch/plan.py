@@ -7,21 +7,26 @@ import hashlib
 import json
 import os
 import platform
+import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from grader.answers import cores
 from grader.chapters import Exercise, places
-from grader.judging.hearing import Limits
+from grader.hearings.hearing import Limits
 from grader.sandbox import Isolation
+from grader.workers import cores
 
 # what of the kit cannot change a verdict
-NO_MATTER = ("commands", "hostile", "proof", "reports", "selftest")
+NO_MATTER = ("commands", "proof", "reports")
+# what the kit reads; editors and systems leave other things beside it
+READ = (".py", ".json", ".npy")
+# spreadsheets, which the csv report is for, keep 15 digits of a number
+SEEDS = 10**15
 
 
 @dataclass(frozen=True)
-class Plan:
+class GradingPlan:
     """What to grade by, and how.
 
     Attributes:
@@ -58,6 +63,16 @@ class Plan:
         }
         return hashlib.sha256(json.dumps(says).encode()).hexdigest()
 
+    def with_own_seed(self, content: str) -> GradingPlan:
+        """Return the plan with another seed: always the same one for the same content."""
+        told = hashlib.sha256(f"{self.seed}/{content}".encode()).digest()
+        return replace(self, seed=int.from_bytes(told, "big") % SEEDS)
+
+
+def new_seed() -> int:
+    """Draw a seed that no submission can know."""
+    return secrets.randbelow(SEEDS)
+
 
 def content(files: Mapping[str, bytes]) -> str:
     """Digest what counts of a submission."""
@@ -79,9 +94,16 @@ def _kit() -> str:
 
 def _kit_files() -> Iterator[tuple[str, Path]]:
     package = Path(__file__).parents[1]
-    for root in (package, places.SUITES):
+    # messages quote the stubs, which are cut out of the solutions, and the rules
+    for root in (package, places.SUITES, places.SOLUTIONS):
         for path in root.rglob("*"):
             name = path.relative_to(root)
-            matters = root == places.SUITES or name.parts[0] not in NO_MATTER
-            if matters and path.suffix != ".pyc" and path.is_file():
+            matters = root != package or name.parts[0] not in NO_MATTER
+            if matters and _is_read(name) and path.is_file():
                 yield f"{root.name}/{name.as_posix()}", path
+    if places.RULES.is_file():
+        yield places.RULES.name, places.RULES
+
+
+def _is_read(name: Path) -> bool:
+    return name.suffix in READ and not any(part.startswith((".", "#")) for part in name.parts)

@@ -9,22 +9,22 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.answers import cores
-from grader.batch.bench import Bench, NoBench, Stopped
+from grader.batch.bench import BatchStopped, Bench, NoBench
 from grader.batch.grade import grade_one
-from grader.batch.laid_out import clear_leftovers
-from grader.batch.plan import Plan
+from grader.batch.plan import GradingPlan
+from grader.batch.reader import SubmissionReader
 from grader.batch.stopping import StopAsked, heard, signals_are_for_others
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
 from grader.results import CheckResult, SubmissionResult
+from grader.workers import cores
 
 AfterEach = Callable[[SubmissionResult, bool], None]
 STOPPING = 20.0
 
 
 @dataclass(frozen=True)
-class Done:
+class Graded:
     """A submission's result, its place in the batch, and whether it was known before."""
 
     place: int
@@ -33,7 +33,7 @@ class Done:
 
 
 def side_by_side(
-    submissions: Sequence[Submission], plan: Plan, store: Store | None, after_each: AfterEach
+    submissions: Sequence[Submission], plan: GradingPlan, store: Store | None, after_each: AfterEach
 ) -> list[SubmissionResult]:
     """Grade the submissions, `plan.jobs` at a time; the results keep the order of these.
 
@@ -41,9 +41,8 @@ def side_by_side(
         StopAsked: by a signal; what was running is ended, nothing of ours is left.
         NoBench: nothing can be graded here.
     """
-    clear_leftovers()
     waiting = deque(enumerate(submissions))
-    said: queue.SimpleQueue[Done | int | BaseException] = queue.SimpleQueue()
+    said: queue.SimpleQueue[Graded | int | BaseException] = queue.SimpleQueue()
     results: dict[int, SubmissionResult] = {}
     slots = [Slot(waiting, said, plan, store, core) for core in _cores(plan, len(submissions))]
     with heard(said.put):
@@ -63,14 +62,14 @@ def side_by_side(
     return [results[place] for place in range(len(submissions))]
 
 
-def _cores(plan: Plan, submissions: int) -> list[int | None]:
+def _cores(plan: GradingPlan, submissions: int) -> list[int | None]:
     """Give each slot a core of its own where all of them are wanted; else the system may choose."""
     jobs = min(plan.jobs, submissions)
     own = sorted(cores.mine())
     return list(own) if jobs == len(own) else [None] * jobs
 
 
-def _next(said: queue.SimpleQueue[Done | int | BaseException], done: int) -> Done:
+def _next(said: queue.SimpleQueue[Graded | int | BaseException], done: int) -> Graded:
     while True:
         try:
             # with a limit, because Windows delivers a signal only between two waits
@@ -99,8 +98,8 @@ class Slot(threading.Thread):
     def __init__(
         self,
         waiting: deque[tuple[int, Submission]],
-        said: queue.SimpleQueue[Done | int | BaseException],
-        plan: Plan,
+        said: queue.SimpleQueue[Graded | int | BaseException],
+        plan: GradingPlan,
         store: Store | None,
         core: int | None,
     ) -> None:
@@ -108,25 +107,31 @@ class Slot(threading.Thread):
         self._waiting, self._said, self._plan, self._store = waiting, said, plan, store
         self._core = core
         self._bench: Bench | None = None
+        self._reader = SubmissionReader()
         self._opened_before = self._stopped = False
 
     def run(self) -> None:
         """Work until nothing waits, and say each result; never end without a word."""
         signals_are_for_others()
         try:
-            for place, submission in self._mine():
-                result, known = grade_one(submission, self._plan, self._judge, self._store)
-                self._said.put(Done(place, result, known))
-        except Stopped:
+            with self._reader:
+                for place, submission in self._mine():
+                    result, known = self._graded(submission)
+                    self._said.put(Graded(place, result, known))
+        except BatchStopped:
             pass
         except BaseException as problem:
             self._said.put(problem)
         finally:
             self._close()
 
+    def _graded(self, submission: Submission) -> tuple[SubmissionResult, bool]:
+        return grade_one(submission, self._plan, self._judge, self._reader, self._store)
+
     def stop(self) -> None:
         """End what is being graded; from any thread."""
         self._stopped = True
+        self._reader.stop()
         bench = self._bench
         if bench is not None:
             bench.stop()
@@ -138,10 +143,10 @@ class Slot(threading.Thread):
             except IndexError:
                 return
 
-    def _judge(self, files: Mapping[str, bytes]) -> dict[str, list[CheckResult]]:
+    def _judge(self, files: Mapping[str, bytes], seed: int) -> dict[str, list[CheckResult]]:
         bench = self._bench or self._open()
         try:
-            return bench.grade(files, self._plan.exercises, self._plan.devices)
+            return bench.grade(files, self._plan.exercises, self._plan.devices, seed)
         except BaseException:
             self._close()  # whatever broke it is not to meet the next submission
             raise
@@ -150,17 +155,17 @@ class Slot(threading.Thread):
         plan = self._plan
         try:
             # known before it is ready, so that it can be stopped while it is starting
-            self._bench = Bench(plan.seed, plan.limits, plan.isolation, self._core)
+            self._bench = Bench(plan.limits, plan.isolation, self._core)
             self._bench.__enter__()
         except Exception as problem:
             if self._stopped:
-                raise Stopped from None
+                raise BatchStopped from None
             if self._opened_before:
                 raise
             raise NoBench(str(problem)) from problem
         self._opened_before = True
         if self._stopped:
-            raise Stopped
+            raise BatchStopped
         return self._bench
 
     def _close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 MEBIBYTE = 2**20
 SCRIPT, NOTEBOOK = ".py", ".ipynb"
@@ -28,29 +28,68 @@ def largest(name: str) -> int:
     return LARGEST.get(suffix, 0)
 
 
-def sources(files: Mapping[str, bytes]) -> dict[str, bytes]:
+def sources(
+    files: Mapping[str, bytes],
+    names: Mapping[str, Sequence[str]] | None = None,
+    bad: Mapping[str, str] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[str, bytes]:
     """Turn the files that count into the chapters' sources, by names that end in `.py`.
 
+    A file that cannot be read costs its own chapter, which says why when it is imported.
+
+    Args:
+        files: by their names.
+        names: every chapter's stem with the names of its exercises; None: as the kit has them.
+        bad: why other files cannot be read.
+        tell: is given a sentence for a file that cannot be read, or that another one outdoes.
+
     Raises:
-        Unusable: a notebook holds no source.
+        Unusable: no file can be read.
     """
     found: dict[str, dict[str, bytes]] = defaultdict(dict)
+    unread = {_parts(name)[0]: why for name, why in (bad or {}).items()}
     for name, data in files.items():
-        stem, suffix = chapter_of(name) or (name, SCRIPT)
+        stem, suffix = _parts(name)
         found[stem][suffix] = data
-    return {f"{stem}.py": _source(stem, found[stem]) for stem in sorted(found)}
+    made: dict[str, bytes] = {}
+    for stem, kinds in found.items():
+        try:
+            made[f"{stem}.py"] = _source(stem, kinds, names, tell)
+        except Unusable as problem:
+            unread[stem] = str(problem)
+    if unread and not made:
+        raise Unusable(next(iter(unread.values())))
+    for stem, why in unread.items():
+        counts = f": {stem}.py counts" if f"{stem}.py" in made else ""
+        tell(f"not read: {why}{counts}")
+        made.setdefault(f"{stem}.py", f"raise SyntaxError({why!r})\n".encode())
+    return dict(sorted(made.items()))
 
 
-def _source(stem: str, kinds: Mapping[str, bytes]) -> bytes:
+def _parts(name: str) -> tuple[str, str]:
+    return chapter_of(name) or (name, SCRIPT)
+
+
+def _source(
+    stem: str,
+    kinds: Mapping[str, bytes],
+    names: Mapping[str, Sequence[str]] | None,
+    tell: Callable[[str], None],
+) -> bytes:
     script, notebook = kinds.get(SCRIPT), kinds.get(NOTEBOOK)
     if notebook is None:
         return script or b""
-    from grader.notebooks.read import chapter_source, the_one_that_counts
+    from grader.written.counts import the_one_that_counts
+    from grader.written.source import functions_of
 
-    name = stem + NOTEBOOK
-    try:
-        if script is None:
-            return chapter_source(notebook, name)
-        return the_one_that_counts(script, notebook, name)
-    except ValueError as problem:
-        raise Unusable(str(problem)) from problem
+    if names is None:
+        from grader.chapters import catalogue
+
+        names = catalogue().names()
+    found = the_one_that_counts(stem, script, notebook, functions_of(stem, names))
+    if found.problem:
+        raise Unusable(found.problem)
+    if found.note:
+        tell(found.note)
+    return found.text

@@ -11,24 +11,26 @@ import dataclasses
 import functools
 import json
 import re
-import secrets
 import threading
 import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grader.batch.plan import new_seed
 from grader.results import CheckResult
 
 if TYPE_CHECKING:
     import sqlite3
 
 # tells our files from other programs' and from those of other versions
-APPLICATION, VERSION = 0x41747447, 1
+APPLICATION, VERSION = 0x41747447, 3
 TABLES = """
 CREATE TABLE IF NOT EXISTS run (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), seed TEXT);
+CREATE TABLE IF NOT EXISTS told (seed TEXT PRIMARY KEY, times INTEGER);
 CREATE TABLE IF NOT EXISTS result (
-    submission TEXT, way TEXT, content TEXT, checks TEXT, PRIMARY KEY (submission, way, content)
+    submission TEXT, way TEXT, content TEXT, seed TEXT, checks TEXT,
+    PRIMARY KEY (submission, way, content)
 );
 """
 WAIT = 2.0
@@ -50,6 +52,20 @@ class Store:
         self._connection.execute("INSERT OR REPLACE INTO run VALUES (1, ?)", (str(seed),))
         return seed, False
 
+    def told(self, seed: int) -> int:
+        """Return how many runs with this seed have graded something and come to their ends."""
+        asks = "SELECT times FROM told WHERE seed = ?"
+        with self._lock, self._noting():
+            row = self._connection.execute(asks, (str(seed),)).fetchone()
+            return int(row[0]) if row else 0
+        return 0
+
+    def tell(self, seed: int) -> None:
+        """Note that such a run has come to its end: students may know of its inputs now."""
+        adds = "INSERT INTO told VALUES (?, 1) ON CONFLICT (seed) DO UPDATE SET times = times + 1"
+        with self._lock, self._noting():
+            self._connection.execute(adds, (str(seed),))
+
     def find(self, submission: str, content: str, way: str) -> dict[str, list[CheckResult]] | None:
         """Return the results of each exercise's checks, if they are there and make sense."""
         asks = "SELECT checks FROM result WHERE submission = ? AND way = ? AND content = ?"
@@ -58,13 +74,26 @@ class Store:
             return _decoded(row[0]) if row else None
         return None
 
+    def graded_with(self, submission: str, seed: int) -> str | None:
+        """Return the content of which a submission has results with this seed, if it has any."""
+        asks = "SELECT content FROM result WHERE submission = ? AND seed = ?"
+        with self._lock, self._noting():
+            row = self._connection.execute(asks, (submission, str(seed))).fetchone()
+            return str(row[0]) if row else None
+        return None
+
     def keep(
-        self, submission: str, content: str, way: str, found: Mapping[str, list[CheckResult]]
+        self,
+        submission: str,
+        content: str,
+        way: str,
+        seed: int,
+        found: Mapping[str, list[CheckResult]],
     ) -> None:
         """Keep the results of each exercise's checks, in the place of older ones."""
-        row = (submission, way, content, _encoded(found))
+        row = (submission, way, content, str(seed), _encoded(found))
         with self._lock, self._noting():
-            self._connection.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?, ?)", row)
+            self._connection.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?, ?, ?)", row)
 
     @contextlib.contextmanager
     def _noting(self) -> Iterator[None]:
@@ -75,11 +104,6 @@ class Store:
             yield
         except sqlite3.Error as problem:
             self.problem = self.problem or str(problem)
-
-
-def new_seed() -> int:
-    """Draw a seed that no submission can know."""
-    return secrets.randbelow(2**53)
 
 
 @contextlib.contextmanager

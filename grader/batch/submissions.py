@@ -3,72 +3,93 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.batch import folders
+from grader.batch.entries import look_into
 from grader.batch.names import own_names
-from grader.batch.reading import ARCHIVES, OTHER_ARCHIVES, is_archive, read
+from grader.batch.reader import SubmissionReader
+from grader.batch.reading import ARCHIVES, OTHER_ARCHIVES, Loose, is_archive
 from grader.batch.sources import Unusable
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One submission: a folder or an archive, with a name of its own."""
+    """One submission.
+
+    Attributes:
+        identity: a name of its own.
+        path: a folder or an archive; of loose files, where a folder of theirs would be.
+        problem: why it is not even opened, or nothing.
+        loose: loose files, if it is these.
+    """
 
     identity: str
     path: Path
-    given: bool = True
+    problem: str = ""
+    loose: Loose | None = None
 
-    def files(self) -> dict[str, bytes]:
+    def files(
+        self,
+        reader: SubmissionReader | None = None,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> dict[str, bytes]:
         """Read the sources of its chapters, by names that end in `.py`.
+
+        Args:
+            reader: reads one submission after the other; None for one that reads only this.
+            tell: is given a sentence for a file that counts under another name, or does not count.
 
         Raises:
             Unusable: there is no `ex*.py`, or it is not clear which, or one cannot be read.
         """
-        if self.path.is_symlink() and not self.given:
-            raise Unusable("it is a link, and links are not followed: give the place it leads to")
-        return read(self.path)
+        if self.problem:
+            raise Unusable(self.problem)
+        if reader is not None:
+            return reader.read(self.loose or self.path, tell)
+        with SubmissionReader() as own:
+            return own.read(self.loose or self.path, tell)
 
 
-def find(paths: Iterable[Path]) -> list[Submission]:
+def find(paths: Iterable[Path], tell: Callable[[str], None] = lambda _: None) -> list[Submission]:
     """List the submissions that the paths mean, in order, each with a name of its own.
+
+    Args:
+        paths: submissions, and folders of submissions.
+        tell: is given a sentence for what is passed over.
 
     Raises:
         FileNotFoundError: a path is not there.
-        ValueError: a file is no archive, or a folder cannot be looked into.
+        ValueError: a file is no archive.
     """
-    given: dict[Path, bool] = {}  # the same path twice is one submission
+    problems: dict[Path, str] = {}  # the same path twice is one submission
+    loose: dict[Path, Loose] = {}
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}")
         if path.is_file() and not is_archive(path):
             raise ValueError(f"{path} is neither a folder nor a .zip or .tar.gz")
         whole = Path(os.path.abspath(path))  # not resolved: a link keeps its own name
-        students = _students(whole)
-        for student in students or [whole]:
-            given[student] = given.get(student, False) or not students
-    places = list(given)
-    names = own_names(places, _stem)
-    return [Submission(n, p, given[p]) for n, p in zip(names, places, strict=True)]
+        inside = look_into(whole, _can_be_read)
+        for sentence in inside.sentences(whole):
+            tell(sentence)
+        # what was given itself is taken, whatever it is called and wherever it lies
+        for place, problem in sorted((inside.submissions or {whole: ""}).items()):
+            problems[place] = problem and problems.get(place, problem)
+        loose |= inside.loose
+    names = own_names(list(problems), _stem)
+    return [
+        Submission(name, path, problem, loose.get(path))
+        for name, (path, problem) in zip(names, problems.items(), strict=True)
+    ]
 
 
-def _students(path: Path) -> list[Path]:
-    """List the submissions in a folder of them; none if the path is itself one."""
+def _can_be_read(path: Path) -> bool:
     try:
-        if path.is_file() or folders.holds_chapters(path):
-            return []
-        return sorted(entry for entry in path.iterdir() if _may_be_one(entry))
-    except PermissionError as problem:
-        raise ValueError(f"{path} cannot be read: {problem.strerror}") from problem
-
-
-def _may_be_one(entry: Path) -> bool:
-    if entry.name.startswith((".", "__")):
+        return bool(Submission(path.name, path).files())
+    except Exception:  # whatever it is, it is told where the submission is graded
         return False
-    # an archive of a kind that is not opened is somebody's submission, too, and gets a sentence
-    return entry.is_dir() or entry.name.lower().endswith(ARCHIVES + OTHER_ARCHIVES)
 
 
 def _stem(path: Path) -> str:

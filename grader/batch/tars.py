@@ -7,8 +7,15 @@ import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from grader.batch.members import LARGEST_IN_ALL, Member, Type, like_a_chapter
-from grader.batch.sources import MEBIBYTE, Unusable, largest
+from grader.batch.members import (
+    LARGEST_IN_ALL,
+    Member,
+    Type,
+    concerns,
+    largest_of,
+    like_a_chapter,
+)
+from grader.batch.sources import MEBIBYTE, Unusable
 
 MOST_MEMBERS = 10_000
 LARGEST_UNPACKED = 256 * MEBIBYTE
@@ -72,6 +79,8 @@ def members(path: Path) -> Iterator[Member]:
                 if total > LARGEST_IN_ALL:
                     raise Unusable("its ex*.py are too large")
                 yield Member(info.name, _type(info), info.size, _already(data))
+            elif concerns(info.name):
+                yield Member(info.name, _type(info), info.size, _already(b""))
         _to_the_end(stream)
 
 
@@ -97,7 +106,7 @@ def _type(info: tarfile.TarInfo) -> Type:
 
 
 def _data(archive: tarfile.TarFile, bounded: _Bounded, info: tarfile.TarInfo) -> bytes:
-    most = largest(info.name.replace("\\", "/").rpartition("/")[2])
+    most = largest_of(info.name)
     if _type(info) != "file" or info.size > most:
         return b""
     bounded.allow(info.size)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from grader.batch.members import Member, Type, like_a_chapter
+from grader.batch.members import Member, Type, concerns
 from grader.batch.sources import MEBIBYTE, Unusable
 
 MOST_MEMBERS = 10_000
@@ -52,7 +52,7 @@ def members(path: Path) -> Iterator[list[Member]]:
         yield [
             Member(info.filename, _type(info), info.file_size, _reader(archive, info))
             for info in archive.infolist()
-            if like_a_chapter(info.filename)
+            if concerns(info.filename)
         ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from grader import naming
+from grader.author_errors import ChapterError, line_of, reading
 from grader.chapters import places
 from grader.coach import Task, tasks_in
+from grader.suite import Case, Draw
 from grader.suite.check import Check, checks_in, load_suite
 
 TOTAL = 100
-
-
-class ChapterError(ValueError):
-    """The files of a chapter do not go together."""
+GUIDE = "grader/WRITING.md"
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,26 @@ class Catalogue:
 
 def stems() -> list[str]:
     """List the chapters that have a suite and a coach, by their files."""
-    return sorted(
-        path.stem
-        for path in places.COACH.glob("ex*.py")
-        if (places.SUITES / f"test_{path.stem}.py").is_file()
-    )
+    suites = {path.stem.removeprefix("test_") for path in places.SUITES.glob("test_ex*.py")}
+    coaches = {path.stem for path in places.COACH.glob("ex*.py")}
+    if _is_whole():
+        solutions = {path.stem for path in places.SOLUTIONS.glob("ex*.py")}
+        for stem in sorted(suites | coaches | solutions):
+            _complete(stem)
+    return sorted(suites & coaches)
+
+
+def _is_whole() -> bool:
+    """Tell whether this is the kit; a students' pack has neither solutions nor references."""
+    return places.SUITES.parent == places.SOLUTIONS.parent and places.SOLUTIONS.is_dir()
+
+
+def _complete(stem: str) -> None:
+    """Demand the four files of a chapter."""
+    for path in places.files_of(stem):
+        if not path.is_file():
+            says = f"this file is missing: a chapter is four files ({GUIDE})"
+            raise ChapterError(path, 0, says)
 
 
 @functools.cache
@@ -111,30 +126,70 @@ def catalogue() -> Catalogue:
 
 
 def _read(stem: str) -> tuple[list[Task], list[Check], dict[str, Any]]:
-    suite = load_suite(suite_path(stem))
-    tasks = tasks_in(importlib.import_module(f"grader.coach.{stem}"))
+    path = suite_path(stem)
+    with reading(path):
+        suite = load_suite(path)
+        checks = checks_in(suite, stem)
+        if _is_whole():
+            _draw_once(checks)
+    with reading(places.COACH / f"{stem}.py"):
+        tasks = tasks_in(importlib.import_module(f"grader.coach.{stem}"))
     made = {task.name: getattr(suite, task.name, None) for task in tasks}
     references = {name: one for name, one in made.items() if hasattr(one, "kit_reference")}
-    checks = checks_in(suite, stem)
-    for problem in _problems([task.name for task in tasks], checks, references):
-        raise ChapterError(f"tests/test_{stem}.py: {problem}")
+    _refuse_misspelt(stem, [task.name for task in tasks], checks)
+    _refuse_incomplete(stem, tasks, checks, references)
     return tasks, checks, references
 
 
-def _problems(names: list[str], checks: list[Check], references: dict[str, Any]) -> Iterator[str]:
-    """Say what an author has forgotten or misspelt."""
+def _draw_once(checks: list[Check]) -> None:
+    """Draw what the cases are called with, so that what is wrong with it is said of its line."""
+    varied = [check.params.get("case") for check in checks]
+    cases = [one for case in varied for one in getattr(case, "cases", [case])]
+    for case in {one.inputs: one for one in cases if isinstance(one, Case)}.values():
+        case.given(Draw())
+
+
+def _refuse_misspelt(stem: str, names: list[str], checks: list[Check]) -> None:
+    """Refuse checks of what is no exercise, by the name that the stubs do not have."""
+    suite, coach, stubs = suite_path(stem), places.COACH / f"{stem}.py", places.EXERCISES
     for check in checks:
         if check.exercise not in names:
             near = difflib.get_close_matches(check.exercise, names, 1)
             hint = f"; is {near[0]} meant?" if near else ""
-            yield f"{check.name} checks {check.exercise}, which the coach does not know{hint}"
-    # a students' pack has neither solutions nor references, nor have the suites that go into it
-    of_the_kit = places.SUITES.parent == places.SOLUTIONS.parent and places.SOLUTIONS.is_dir()
-    for name in names:
-        if not any(check.core for check in checks if check.exercise == name):
-            yield f"{name} has no core check, so it would be solved by anything"
-        if name not in references and of_the_kit:
-            yield f"{name} has no @reference, which stands in for it where a later function fails"
+            if re.search(rf"^(def|class) {check.exercise}\b", _text(stubs / f"{stem}.py"), re.M):
+                line = line_of(coach, f'"{near[0]}"') if near else 0
+                says = f"there is no Task for {check.exercise}, which the stubs have"
+                raise ChapterError(coach, line, f"{says}{f', but {near[0]}' if near else ''}")
+            says = f"{check.name} checks {check.exercise}, which the coach does not know{hint}"
+            raise ChapterError(suite, line_of(suite, f'"{check.exercise}"'), says)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _refuse_incomplete(
+    stem: str, tasks: list[Task], checks: list[Check], references: dict[str, Any]
+) -> None:
+    """Refuse an exercise that lacks what every exercise has."""
+    suite, coach = suite_path(stem), places.COACH / f"{stem}.py"
+    if not tasks:
+        raise ChapterError(coach, 0, "it holds no Task, so the chapter has no exercise")
+    for task in tasks:
+        line = line_of(coach, f'"{task.name}"')
+        if not any(check.core for check in checks if check.exercise == task.name):
+            says = f"{task.name} has no core check, so it would be solved by anything"
+            raise ChapterError(suite, line_of(suite, f'"{task.name}"'), says)
+        if task.name not in references and _is_whole():
+            says = (
+                f"{task.name} has no @reference, which stands in for it where a later function "
+                f"fails: write `@reference` above a `{task.name}` of your own arithmetic"
+            )
+            raise ChapterError(suite, 0, says)
+        if len(task.hints) != 3 or not all(task.hints):
+            raise ChapterError(coach, line, f"{task.name} needs three hints")
+        if task.points < 1:
+            raise ChapterError(coach, line, f"{task.name} has to be worth a point or more")
 
 
 def suite_path(stem: str) -> Path:

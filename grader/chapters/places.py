@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from grader.places import EXERCISES, ROOT, SOLUTIONS
+from pathlib import Path
+
+from grader.places import EXERCISES, ROOT, RULES, SOLUTIONS, short
 
 SUITES = ROOT / "tests"
 COACH = ROOT / "grader" / "coach"
 VARIANTS = ROOT / "grader" / "proof" / "variants"
 
-__all__ = ["COACH", "EXERCISES", "ROOT", "SOLUTIONS", "SUITES", "VARIANTS"]
+
+def files_of(stem: str) -> tuple[Path, Path, Path, Path]:
+    """Return the four files of a chapter: the stubs, the solution, the suite and the coach."""
+    file = f"{stem}.py"
+    return EXERCISES / file, SOLUTIONS / file, SUITES / f"test_{file}", COACH / file
+
+
+__all__ = [
+    "COACH",
+    "EXERCISES",
+    "ROOT",
+    "RULES",
+    "SOLUTIONS",
+    "SUITES",
+    "VARIANTS",
+    "files_of",
+    "short",
+]

@@ -2,11 +2,14 @@
 
 A chapter's coach is one file beside this one. It declares tasks and, under each, known slips:
 wrong answers with a name, written as the function that a student would have written. The
-docstring of a slip is the sentence that the student reads.
+docstring of a slip is the sentence that the student reads. ERRORS and FINDINGS, where a file has
+them, are slips that its chapter alone knows by an error's words or by the kind of difference.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,7 +26,7 @@ class Slip:
     Attributes:
         name: as reports name it.
         says: the sentence that the student reads.
-        read: where to read on.
+        read: where to read on, a sentence that the student has.
         answer: the wrong answer; None in a students' pack, where what it gives is written down.
     """
 
@@ -68,12 +71,31 @@ class Task:
 
         def declare(wrong: Wrong) -> Wrong:
             says = " ".join((inspect.getdoc(wrong) or "").split())
+            if not says:
+                name = wrong.__name__
+                raise ValueError(f"the slip {name} has no docstring, the sentence for the student")
             self.slips.append(Slip(wrong.__name__, says, read, wrong))
             return wrong
 
         return declare
 
 
+def card(word: str) -> str:
+    """Say where the card of a word is, as a place to read on."""
+    return f"exercises/CARDS.md: python -m grader hint {word}"
+
+
 def tasks_in(module: ModuleType) -> list[Task]:
     """List the tasks of a chapter's coach in the order of its file."""
     return [value for value in vars(module).values() if isinstance(value, Task)]
+
+
+@functools.cache
+def declared(stem: str, name: str) -> tuple[Any, ...]:
+    """Return what a chapter's coach declares by a name, besides its tasks; nothing for no chapter.
+
+    Args:
+        stem: the chapter.
+        name: ERRORS, what an error shows there, or FINDINGS, what a difference shows there.
+    """
+    return tuple(getattr(importlib.import_module(f"{__name__}.{stem}"), name, ())) if stem else ()

@@ -6,17 +6,46 @@ import functools
 
 import torch
 
-from grader.coach import Task
+from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
-NAIVE = 'document 002, "Naive Attention"'
-KEYS_AND_QUERIES = 'document 002, "Key and Query Vectors"'
-TRANSPOSE = 'document 001, "The Matrix Math": the note on the transpose'
-UPRIGHT = 'document 004, "Query projections with bias"'
-AFFINE = 'document 000, "Query, Key and Value Vectors": affine transformations'
-FORMULA = "the chapter's text, The formula"
-SHAPES = "the chapter's text, Shapes"
-BATCH = "exercises/RULES.md, What you give back"
+FORMULA = 'chapter 1, The formula: "score(a, b) = a . b"'
+ALL_PAIRS = 'chapter 1, The formula: "The score (i, j) is the dot product of query i and key j"'
+PRODUCT = (
+    'chapter 1, The formula: "a single matrix product gives all of them" (after document 002, '
+    '"Key and Query Vectors")'
+)
+PROJECTION = (
+    'chapter 1, The formula: "the token times a learned matrix, plus a bias if there is one" '
+    '(after document 000, "Query, Key and Value Vectors")'
+)
+WAYS = 'chapter 1, Shapes: "A projection can be written in three ways."'
+STORED = (
+    'the stub of project_linear: "nn.Linear stores one row of its weight for each number of the '
+    'output" (after document 001, "The Matrix Math")'
+)
+SQUARE = 'chapter 1, Shapes: "a square one fits either way round"'
+TURN = 'chapter 1, Shapes: "`.mT` and transpose(-2, -1) swap the last two dimensions"'
+ANY = 'chapter 1, Shapes: "*batch stands for any number of dimensions before them"'
+ONE_ROW = 'chapter 1, Shapes: "one row for each query and one column for each key"'
+EACH_PAIR = (
+    'the stub of naive_scores: "entry (i, j) is the dot product of token i and token j" (after '
+    'document 002, "Naive Attention")'
+)
+DIAGONAL = 'the stub of naive_scores: "the diagonal holds the squared lengths"'
+COSINE = 'the stub of dot_product: "it is not the cosine" (after document 001, "The Matrix Math")'
+ONE_NUMBER = 'the stub of dot_product: "a tensor without dimensions, []"'
+SAME_BIAS = 'the stub of project_rows: "gets the same bias, whatever its position"'
+UPRIGHT = (
+    'the stub of project_columns: "every column gets the whole bias" (after document 004, '
+    '"Query projections with bias")'
+)
+SCALING = 'chapter 2, The formula: "scaled = Q K^T / sqrt(d_k)"'
+MASKING = 'chapter 3, The formula: "A key that the query may not look at is called masked."'
+SOFTMAX = 'chapter 4, The formula: "the division makes each row sum to 1"'
+BATCH = card("batch")
+STRIDES = card("strides")
+GRADIENT = card("gradient")
 
 
 def _refusing(task, rule):
@@ -68,12 +97,11 @@ dot_product = Task(
     difficulty=1,
     minutes=5,
     hints=(
-        "A dot product is one number: the products of entries that stand in the same place, "
-        "added up.",
+        "A dot product is one number: the products of entries in the same place, added up.",
         "Compare the two shapes first. Then multiply entry by entry, which leaves a vector, and "
         "bring that down to one number, which has to stay a tensor.",
-        "`*` gives [d], `sum` over it gives []; `torch.dot` does both at once. Only your own "
-        "comparison of shapes keeps `*` from stretching a vector of length 1.",
+        "`*` gives [d], `sum` over it gives []; `torch.dot` does both at once. `*` would also "
+        "repeat a vector of length 1 in silence, so compare the shapes first.",
     ),
 )
 _dot_slip = _refusing(dot_product, _vectors)
@@ -85,9 +113,10 @@ def products_not_added(a, b):
     return a * b
 
 
-@_dot_slip('document 001, "The Matrix Math": the dot product and the cosine')
+@_dot_slip(COSINE)
 def cosine(a, b):
-    """This is the cosine: you divided by the lengths of the vectors. A dot product does not."""
+    """This is the cosine: you divided by the lengths of the vectors. A dot product is not
+    divided."""
     return (a * b).sum() / (a.norm() * b.norm())
 
 
@@ -97,21 +126,23 @@ def mean_of_products(a, b):
     return (a * b).mean()
 
 
-@_dot_slip("chapter 2: scaling has its own exercise")
+@_dot_slip(SCALING)
 def scaled_already(a, b):
-    """You divided by the square root of d: that is chapter 2, here the product stays as it is."""
+    """You divided by the square root of d: that comes in chapter 2. Here the product stays as it
+    is."""
     return (a * b).sum() / len(a) ** 0.5
 
 
 @_dot_slip(FORMULA)
 def every_entry_with_every_entry(a, b):
-    """You multiplied every entry of `a` by every entry of `b`: only equal places meet."""
+    """You multiplied every entry of `a` by every entry of `b`: multiply only entries in the same
+    place."""
     return a.sum() * b.sum()
 
 
 @_dot_slip(FORMULA)
 def outer_product(a, b):
-    """This is the outer product, a table of d times d: a dot product is one number."""
+    """This is the outer product, a d by d table: a dot product is one number."""
     return a[:, None] * b
 
 
@@ -123,19 +154,20 @@ def added_instead(a, b):
 
 @_dot_slip(FORMULA)
 def first_product_only(a, b):
-    """Only the first product came back: `return` stands inside the loop, so it ends there."""
+    """Only the first product came back: `return` is inside the loop, so it ends there."""
     return a[0] * b[0]
 
 
 @_dot_slip(FORMULA)
 def last_product_only(a, b):
-    """Only the last product came back: `=` in the loop forgets the others, add to the total."""
+    """Only the last product came back: `=` in the loop overwrites the others. Add to a total, with
+    `+=`."""
     return a[-1] * b[-1]
 
 
 @_dot_slip(FORMULA)
 def last_entry_left_out(a, b):
-    """The last entry is left out: range(d) already stops before d, no - 1 is needed."""
+    """The last entry is left out: range(d) already stops before d, so leave out the - 1."""
     return (a[:-1] * b[:-1]).sum()
 
 
@@ -159,19 +191,21 @@ def second_vector_with_itself(a, b):
 
 @_dot_slip(FORMULA)
 def distance(a, b):
-    """This is the distance of the two vectors: small where they match. The score is large there."""
+    """This is the distance between the two vectors, which is small where they match. The score must
+    be large there."""
     return ((a - b) ** 2).sum().sqrt()
 
 
 @_dot_slip(FORMULA)
 def signs_lost(a, b):
-    """The signs are lost: products below 0 count as well, they lower the score."""
+    """The signs are lost: a product below 0 has to lower the score."""
     return (a * b).abs().sum()
 
 
-@_dot_slip("the chapter's text, Shapes: a score is one number")
+@_dot_slip(ONE_NUMBER)
 def one_dimension_too_many(a, b):
-    """The number is right, but it came as [1]: the result has no dimensions, drop `keepdim`."""
+    """The number is right, but its shape is [1]: the result has no dimensions, leave out
+    `keepdim`."""
     return (a * b).sum(0, keepdim=True)
 
 
@@ -181,10 +215,10 @@ naive_scores = Task(
     difficulty=1,
     minutes=5,
     hints=(
-        "Entry (i, j) is the dot product of token i and token j. A product of matrices is a table "
-        "of just such numbers: rows of the left with columns of the right.",
-        "So the tokens have to stand as rows on the left and as columns on the right. Turn only "
-        "the last two dimensions, whatever stands in front of them.",
+        "Entry (i, j) is the dot product of token i and token j. A matrix product is a table of "
+        "just such numbers: rows of the left matrix with columns of the right one.",
+        "So the tokens must be rows on the left and columns on the right. Swap only the last two "
+        "dimensions, whatever comes before them.",
         "[*batch, n, d] times [*batch, d, n] gives [*batch, n, n]: `transpose(-2, -1)` or `.mT`, "
         "then `@`.",
     ),
@@ -195,25 +229,27 @@ def _turned(tensor):
     return tensor.transpose(-1, -2)
 
 
-@naive_scores.slip(NAIVE)
+@naive_scores.slip(TURN)
 def without_transpose(tokens):
-    """Tokens times tokens without a transpose: rows meet rows only if the second is turned."""
+    """This is tokens times tokens without a transpose: transpose the second factor, so that rows
+    meet rows."""
     return tokens @ tokens
 
 
-@naive_scores.slip(NAIVE)
+@naive_scores.slip(STRIDES)
 def reshaped_instead_of_turned(tokens):
-    """`view` and `reshape` only cut the row of numbers anew: it takes a transpose to turn it."""
+    """`view` and `reshape` keep the numbers in order and only cut them into new rows: it takes a
+    transpose to swap rows and columns."""
     return tokens @ tokens.reshape(*tokens.shape[:-2], tokens.shape[-1], tokens.shape[-2])
 
 
-@naive_scores.slip(NAIVE)
+@naive_scores.slip(EACH_PAIR)
 def upper_half_only(tokens):
-    """Only the scores above the diagonal are there: the others have to be filled in, too."""
+    """Only the scores above the diagonal are there: fill in the others, too."""
     return torch.triu(tokens @ _turned(tokens))
 
 
-@naive_scores.slip(NAIVE)
+@naive_scores.slip(TURN)
 def features_with_features(tokens):
     """You scored features against features, [d, d]: the transpose is on the wrong side."""
     return _turned(tokens) @ tokens
@@ -221,19 +257,21 @@ def features_with_features(tokens):
 
 @naive_scores.slip(BATCH)
 def turns_the_batch_too(tokens):
-    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
+    """Right for one sequence, but with a batch `.T` and transpose(0, 1) swap the wrong dimensions:
+    use `.mT`."""
     return tokens @ tokens.permute(*reversed(range(tokens.dim())))
 
 
 @naive_scores.slip(BATCH)
 def turned_with_t(tokens):
-    """Right for one sequence: `.t()` takes a matrix and no batch, `.mT` and transpose take both."""
+    """Right for one sequence, but `.t()` takes no batch: use `.mT` or transpose(-2, -1)."""
     return tokens @ tokens.t()
 
 
 @naive_scores.slip(BATCH)
 def sequences_meet(tokens):
-    """Sequences of a batch meet here: each is to be scored against itself only."""
+    """Different sequences of the batch were scored against each other: score each one against
+    itself only."""
     flat = tokens.reshape(-1, tokens.shape[-1])
     return flat @ flat.mT
 
@@ -241,71 +279,72 @@ def sequences_meet(tokens):
 @naive_scores.slip(BATCH)
 def every_sequence_with_every_other(tokens):
     """Every sequence of the batch was scored against every other, [batch, n, batch, n]: tensordot,
-    inner and outer know no batch, `@` does."""
+    inner and outer do not treat the batch separately, `@` does."""
     return torch.tensordot(tokens, tokens, dims=([-1], [-1]))
 
 
-@naive_scores.slip('document 001, "The Matrix Math": the dot product and the cosine')
+@naive_scores.slip(COSINE)
 def cosines(tokens):
-    """These are cosines, your diagonal is all 1: the tokens keep their lengths."""
+    """These are cosines, your diagonal is all 1: do not divide by the lengths of the tokens."""
     unit = tokens / tokens.norm(dim=-1, keepdim=True)
     return unit @ _turned(unit)
 
 
-@naive_scores.slip("exercises/RULES.md, What you give back: gradients")
+@naive_scores.slip(GRADIENT)
 def gradient_of_one_side_only(tokens):
-    """The tokens stand on both sides of the product, and the gradient gets back through one of
-    them only: the other is cut off, by `.detach()`, `.data` or torch.no_grad."""
+    """The tokens are on both sides of the product, but the gradient flows back through one of them
+    only: the other is cut off, by `.detach()`, `.data` or torch.no_grad."""
     return tokens @ _turned(tokens).detach()
 
 
-@naive_scores.slip("exercises/RULES.md, What you give back: gradients")
+@naive_scores.slip(GRADIENT)
 def gradient_of_the_turned_side_only(tokens):
-    """The tokens stand on both sides of the product, and the gradient gets back through the turned
-    ones only: the other is cut off, by `.detach()`, `.data` or torch.no_grad."""
+    """The tokens are on both sides of the product, but the gradient flows back through the
+    transposed ones only: the other is cut off, by `.detach()`, `.data` or torch.no_grad."""
     return tokens.detach() @ _turned(tokens)
 
 
-@naive_scores.slip("chapter 2: scaling has its own exercise")
+@naive_scores.slip(SCALING)
 def naive_scaled(tokens):
-    """You divided by the square root of d: naive scores are not scaled yet, see chapter 2."""
+    """You divided by the square root of d: naive scores are not scaled, that comes in chapter 2."""
     return tokens @ _turned(tokens) / tokens.shape[-1] ** 0.5
 
 
-@naive_scores.slip("chapter 4: softmax has its own exercise")
+@naive_scores.slip(SOFTMAX)
 def naive_softmaxed(tokens):
-    """These are weights, each row sums to 1: stop at the scores, softmax is chapter 4."""
+    """These are weights, each row sums to 1: stop at the scores, the softmax comes in chapter 4."""
     return torch.softmax(tokens @ _turned(tokens), -1)
 
 
-@naive_scores.slip(NAIVE)
+@naive_scores.slip(EACH_PAIR)
 def mixed_already(tokens):
-    """You went on and mixed the tokens, [n, d]: the scores alone are asked for, [n, n]."""
+    """You went on and mixed the tokens, [n, d]: return the scores alone, [n, n]."""
     return tokens @ _turned(tokens) @ tokens
 
 
-@naive_scores.slip(FORMULA)
+@naive_scores.slip(EACH_PAIR)
 def diagonal_only(tokens):
     """Each token was scored against itself only: every pair (i, j) has its own score."""
     return (tokens * tokens).sum(-1)
 
 
-@naive_scores.slip(FORMULA)
+@naive_scores.slip(PRODUCT)
 def squared_entries(tokens):
-    """`*` multiplies entry by entry and adds nothing up: a product of matrices is `@`."""
+    """`*` multiplies entry by entry and adds nothing up: the matrix product is `@`."""
     return tokens * tokens
 
 
-@naive_scores.slip("the chapter's text, The question")
+@naive_scores.slip(DIAGONAL)
 def not_with_itself(tokens):
-    """Your diagonal is 0: a token is scored against itself, too."""
+    """Your diagonal is 0: each token is scored against itself, too."""
     scores = tokens @ _turned(tokens)
     return scores * (1 - torch.eye(scores.shape[-1], dtype=scores.dtype, device=scores.device))
 
 
-@naive_scores.slip("chapter 3: masking has its own exercise")
+@naive_scores.slip(MASKING)
 def only_backwards(tokens):
-    """One triangle of your scores is empty: nothing is masked here, every token scores every."""
+    """One triangle of your scores is empty: nothing is masked here, every token is scored against
+    every other."""
     return torch.tril(tokens @ _turned(tokens))
 
 
@@ -315,17 +354,26 @@ def mean_over_features(tokens):
     return tokens @ _turned(tokens) / tokens.shape[-1]
 
 
-@naive_scores.slip("the chapter's text, Shapes: [*batch, n, n]")
+@naive_scores.slip(ANY)
 def naive_squeezed(tokens):
-    """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
+    """`squeeze` removed dimensions of size 1 that belong to the batch or to the tokens."""
     return (tokens @ _turned(tokens)).squeeze()
 
 
 @naive_scores.slip(FORMULA)
 def naive_distances(tokens):
-    """These are distances, 0 on the diagonal: a score is a dot product, large for a match."""
+    """These are distances, 0 on the diagonal: a score is a dot product, which is large for a
+    match."""
     apart = tokens[..., :, None, :] - tokens[..., None, :, :]
     return (apart**2).sum(-1).clamp_min(1e-12).sqrt()
+
+
+@naive_scores.slip(DIAGONAL)
+def diagonal_counted_twice(tokens):
+    """The half above the diagonal was turned and added to itself: the diagonal, which is in both,
+    counts twice. Leave it out of one of them, `triu(1)`."""
+    upper = (tokens @ _turned(tokens)).triu()
+    return upper + _turned(upper)
 
 
 project_rows = Task(
@@ -334,12 +382,13 @@ project_rows = Task(
     difficulty=2,
     minutes=10,
     hints=(
-        "A projection is a product of matrices. Which of the sizes of `x` and `weight` are equal? "
-        "Those two meet inside and vanish.",
-        "Here the tokens are rows and the weight is [d_in, d_out]: the product goes through as it "
-        "stands. Check the sizes first; the bias comes last, and only if there is one.",
+        "A projection is a matrix product. Which of the sizes of `x` and `weight` are equal? Those "
+        "two meet on the inside and disappear.",
+        "Here the tokens are rows and the weight is [d_in, d_out]: the product works without a "
+        "transpose. Check the sizes first; the bias comes last, and only if there is one.",
         "[*batch, n, d_in] `@` [d_in, d_out] gives [*batch, n, d_out]. A bias [d_out] then lines "
-        "up with the last dimension by itself; a wrong length of 1 would, too: refuse it first.",
+        "up with the last dimension by itself. So would a bias of the wrong length 1: refuse it "
+        "first.",
     ),
 )
 _rows_slip = _refusing(project_rows, _projection(0, -1, 1))
@@ -350,11 +399,11 @@ project_linear = Task(
     difficulty=2,
     minutes=5,
     hints=(
-        "nn.Linear stores its weight as [d_out, d_in]: one row for each number that comes out.",
-        "Turn the weight so that its d_in meets that of the tokens. The rest you have built in "
-        "`project_rows`.",
-        "`weight.T` is [d_in, d_out]. x [*batch, n, d_in] comes from the left, and the bias "
-        "[d_out] lies along the last dimension.",
+        "nn.Linear stores its weight as [d_out, d_in]: one row for each number of the output.",
+        "Transpose the weight, so that its d_in meets that of the tokens. You have built the rest "
+        "in `project_rows`.",
+        "`weight.T` is [d_in, d_out]. x [*batch, n, d_in] is on the left, and the bias [d_out] "
+        "lies along the last dimension.",
     ),
 )
 _linear_slip = _refusing(project_linear, _projection(1, -1, 0))
@@ -365,12 +414,14 @@ project_columns = Task(
     difficulty=2,
     minutes=10,
     hints=(
-        "Tokens stand upright, so the weight comes from the left, and the d_in of both meet "
+        "Tokens are columns, so the weight comes from the left, and the d_in of both meet on the "
         "inside.",
         "After the product a token is still a column, d_out high. Every column gets the whole "
-        "bias: think about the direction in which it has to lie, and what torch does by itself.",
+        "bias: think about the direction in which it has to lie, and about what torch does by "
+        "itself.",
         "[d_out, d_in] `@` [*batch, d_in, n] gives [*batch, d_out, n]. torch lines a bias [d_out] "
-        "up with n: give it the shape [d_out, 1]. Or turn, project rows, and turn back.",
+        "up with n: give it the shape [d_out, 1]. Or transpose x, use `project_rows`, and "
+        "transpose back.",
     ),
 )
 _columns_slip = _refusing(project_columns, _projection(1, -2, 0))
@@ -384,62 +435,76 @@ def _upright(bias):
     return None if bias is None else bias[:, None]
 
 
-@_rows_slip(TRANSPOSE)
+@_rows_slip(WAYS)
 def rows_weight_transposed(x, weight, bias=None):
-    """You transposed the weight: here it is [d_in, d_out] and fits as it is."""
+    """You transposed the weight: here it is [d_in, d_out] and needs no transpose."""
     return _plus(x @ weight.T, bias)
 
 
-@_rows_slip(SHAPES)
+@_rows_slip(WAYS)
 def rows_weight_first(x, weight, bias=None):
-    """You wrote weight times tokens: with tokens as rows they come first."""
+    """You wrote weight times tokens: when tokens are rows, they come first."""
     return _plus(weight @ x, bias)
 
 
-@_rows_slip(SHAPES)
+@_rows_slip(WAYS)
 def rows_left_upright(x, weight, bias=None):
-    """Your tokens came back as columns: W^T X^T is right, but has to be turned again."""
+    """Your tokens came back as columns: W^T X^T is right, but has to be transposed at the end."""
     return _turned(_plus(x @ weight, bias))
 
 
-@_rows_slip(AFFINE)
+@_rows_slip(PROJECTION)
 def rows_bias_forgotten(x, weight, bias=None):
     """The bias is not used: add it after the product."""
     return x @ weight
 
 
-@_rows_slip(AFFINE)
+@_rows_slip(PROJECTION)
 def rows_bias_subtracted(x, weight, bias=None):
-    """You took the bias off: it is added."""
+    """You subtracted the bias: add it."""
     return _plus(x @ weight, None if bias is None else -bias)
 
 
-@_rows_slip(FORMULA)
+@_rows_slip(PROJECTION)
 def rows_bias_before_product(x, weight, bias=None):
-    """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
+    """You added the bias to the tokens before the product: add it after the product."""
     return _plus(x, bias) @ weight
 
 
-@_rows_slip(FORMULA)
+@_rows_slip(PROJECTION)
+def rows_bias_in_every_product(x, weight, bias=None):
+    """You added the bias once for every input feature, in the loop over them: add it once, at the
+    end."""
+    return _plus(x @ weight, None if bias is None else bias * x.shape[-1])
+
+
+@_rows_slip(GRADIENT)
+def rows_bias_of_zeros_left_out(x, weight, bias=None):
+    """A bias of zeros is not added: that changes no value, but it then gets no gradient. Ask
+    `bias is not None`."""
+    return _plus(x @ weight, bias if bias is not None and bias.any() else None)
+
+
+@_rows_slip(PROJECTION)
 def rows_bias_in_the_weight(x, weight, bias=None):
     """You added the bias to the weight, inside the brackets: add it to the product, X W + b."""
     return x @ _plus(weight, bias)
 
 
-@_rows_slip(SHAPES)
+@_rows_slip(BATCH)
 def rows_of_the_first_dimension(x, weight, bias=None):
-    """A loop over `x` goes over its first dimension, which is a batch in [batch, n, d_in]: use @ on
-    all of it."""
+    """A loop over `x` goes over its first dimension, which is the batch in [batch, n, d_in]: use @
+    on the whole tensor."""
     return torch.stack([_plus(weight.T @ token, bias) for token in x])
 
 
-@_rows_slip(SHAPES)
+@_rows_slip(SAME_BIAS)
 def rows_bias_along_tokens(x, weight, bias=None):
-    """Your bias runs along the tokens: every token, every row, gets the whole bias."""
+    """Your bias runs along the tokens: every token, that is every row, gets the whole bias."""
     return _plus(x @ weight, _upright(bias))
 
 
-@_rows_slip(SHAPES)
+@_rows_slip(SAME_BIAS)
 def rows_bias_for_first_token(x, weight, bias=None):
     """Only the first token got the bias: every token gets it."""
     out = torch.matmul(x, weight)
@@ -448,216 +513,249 @@ def rows_bias_for_first_token(x, weight, bias=None):
     return torch.cat([out[..., :1, :] + bias, out[..., 1:, :]], -2)
 
 
-@_rows_slip(SHAPES)
+@_rows_slip(PROJECTION)
 def rows_bias_added_up(x, weight, bias=None):
-    """You added the sum of the bias to everything: each new feature has its own number of it."""
+    """You added the sum of the bias to everything: each new feature gets its own number from it."""
     return _plus(x @ weight, None if bias is None else bias.sum())
 
 
-@_rows_slip(FORMULA)
+@_rows_slip(PROJECTION)
+def rows_bias_twice(x, weight, bias=None):
+    """The bias was added twice: once by F.linear or an nn.Linear, and once more by hand."""
+    return _plus(_plus(x @ weight, bias), bias)
+
+
+@_rows_slip(PROJECTION)
+def rows_bias_at_the_wrong_end(x, weight, bias=None):
+    """The column of ones is at one end, and the bias at the other end of the weight: both go
+    first, or both last."""
+    if bias is None:
+        return x @ weight
+    ones = torch.ones_like(x[..., :1])
+    return torch.cat([ones, x], -1) @ torch.cat([weight, bias[None]])
+
+
+@_rows_slip(PROJECTION)
+def rows_summed_over_the_outputs(x, weight, bias=None):
+    """The products are right, but the sum ran over the outputs: add up over the inputs, d_in."""
+    return _plus(x * weight.sum(-1), bias)
+
+
+@_rows_slip(PROJECTION)
 def rows_bias_as_a_factor(x, weight, bias=None):
-    """You multiplied by the bias: it is added."""
+    """You multiplied by the bias: add it."""
     return x @ weight if bias is None else x @ weight * bias
 
 
-@_rows_slip(FORMULA)
+@_rows_slip(WAYS)
 def rows_entry_by_entry(x, weight, bias=None):
-    """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
+    """`*` multiplies entry by entry: a projection is a matrix product, `@`."""
     return _plus(x * weight, bias)
 
 
-@_rows_slip(FORMULA)
+@_rows_slip(PROJECTION)
 def rows_below_zero_cut(x, weight, bias=None):
-    """Numbers below 0 are cut off: a projection ends without an activation, relu is too much."""
+    """Numbers below 0 became 0: a projection has no activation after it, leave out the relu."""
     return torch.relu(_plus(x @ weight, bias))
 
 
-@_rows_slip("chapter 2: only scores are scaled")
+@_rows_slip(SCALING)
 def rows_scaled(x, weight, bias=None):
-    """You divided by the square root of d_in: scaling is for the scores, in chapter 2."""
+    """You divided by the square root of d_in: only the scores are scaled, in chapter 2."""
     return _plus(x @ weight / x.shape[-1] ** 0.5, bias)
 
 
 @_rows_slip(BATCH)
 def rows_of_matrices_only(x, weight, bias=None):
-    """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
+    """Right for one sequence, but torch.mm takes no batch: use `@`."""
     return _plus(torch.mm(x, weight), bias)
 
 
-@_rows_slip("the chapter's text, Shapes: [*batch, n, d_out]")
+@_rows_slip(ANY)
 def rows_squeezed(x, weight, bias=None):
-    """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
+    """`squeeze` removed dimensions of size 1 that belong to the batch or to the tokens."""
     return _plus(x @ weight, bias).squeeze()
 
 
-@_linear_slip(TRANSPOSE)
+@_linear_slip(STORED)
 def linear_not_transposed(x, weight, bias=None):
-    """The transpose is missing: nn.Linear stores [d_out, d_in], and the tokens need d_in first."""
+    """The transpose is missing: nn.Linear stores [d_out, d_in], but the product needs d_in
+    first."""
     return _plus(x @ weight, bias)
 
 
-@_linear_slip(TRANSPOSE)
+@_linear_slip(STRIDES)
 def linear_reshaped_instead_of_turned(x, weight, bias=None):
-    """`view` and `reshape` only cut the row of numbers anew: it takes a transpose to turn it."""
+    """`view` and `reshape` keep the numbers in order and only cut them into new rows: it takes a
+    transpose to swap rows and columns."""
     return _plus(x @ weight.reshape(weight.shape[1], weight.shape[0]), bias)
 
 
-@_linear_slip(TRANSPOSE)
+@_linear_slip(SQUARE)
 def linear_turned_only_if_needed(x, weight, bias=None):
-    """A square weight is left unturned: the transpose always belongs there, fit or no fit."""
+    """A square weight is not transposed: always transpose it, even where it fits without."""
     fits = x.shape[-1] == weight.shape[0]
     return _plus(x @ (weight if fits else weight.T), bias)
 
 
-@_linear_slip(SHAPES)
+@_linear_slip(WAYS)
 def linear_weight_first(x, weight, bias=None):
-    """You wrote weight times tokens: with tokens as rows they come first, and W is turned."""
+    """You wrote weight times tokens: when tokens are rows, they come first, and W is transposed."""
     return _plus(weight @ x, bias)
 
 
-@_linear_slip(SHAPES)
+@_linear_slip(WAYS)
 def linear_left_upright(x, weight, bias=None):
-    """Your tokens came back as columns: W X^T is right, but has to be turned again."""
+    """Your tokens came back as columns: W X^T is right, but has to be transposed at the end."""
     return _turned(_plus(x @ weight.T, bias))
 
 
-@_linear_slip(SHAPES)
+@_linear_slip(WAYS)
 def linear_turns_all_around(x, weight, bias=None):
-    """You turned the result too: (W x)^T is already x^T W^T, one transpose is enough."""
+    """You transposed the result, too: (W x)^T is already x^T W^T, so one transpose is enough."""
     return _plus(_turned(x) @ weight.T, bias)
 
 
-@_linear_slip(AFFINE)
+@_linear_slip(PROJECTION)
 def linear_bias_forgotten(x, weight, bias=None):
     """The bias is not used: add it after the product."""
     return x @ weight.T
 
 
-@_linear_slip(AFFINE)
+@_linear_slip(PROJECTION)
 def linear_bias_subtracted(x, weight, bias=None):
-    """You took the bias off: it is added."""
+    """You subtracted the bias: add it."""
     return _plus(x @ weight.T, None if bias is None else -bias)
 
 
-@_linear_slip(FORMULA)
+@_linear_slip(PROJECTION)
+def linear_bias_twice(x, weight, bias=None):
+    """The bias was added twice: once by F.linear or an nn.Linear, and once more by hand."""
+    return _plus(_plus(x @ weight.T, bias), bias)
+
+
+@_linear_slip(PROJECTION)
 def linear_bias_before_product(x, weight, bias=None):
-    """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
+    """You added the bias to the tokens before the product: add it after the product."""
     return _plus(x, bias) @ weight.T
 
 
-@_linear_slip(FORMULA)
+@_linear_slip(PROJECTION)
 def linear_bias_in_the_weight(x, weight, bias=None):
     """You added the bias to the weight, inside the brackets: add it to the product, X W^T + b."""
     return x @ (weight.T if bias is None else weight.T + bias)
 
 
-@_linear_slip(SHAPES)
+@_linear_slip(BATCH)
 def linear_of_the_first_dimension(x, weight, bias=None):
-    """A loop over `x` goes over its first dimension, which is a batch in [batch, n, d_in]: use @ on
-    all of it."""
+    """A loop over `x` goes over its first dimension, which is the batch in [batch, n, d_in]: use @
+    on the whole tensor."""
     return torch.stack([_plus(weight @ token, bias) for token in x])
 
 
-@_linear_slip(SHAPES)
+@_linear_slip(SAME_BIAS)
 def linear_bias_along_tokens(x, weight, bias=None):
-    """Your bias runs along the tokens: every token, every row, gets the whole bias."""
+    """Your bias runs along the tokens: every token, that is every row, gets the whole bias."""
     return _plus(x @ weight.T, _upright(bias))
 
 
-@_linear_slip(SHAPES)
+@_linear_slip(SAME_BIAS)
 def linear_bias_for_first_token(x, weight, bias=None):
     """Only the first token got the bias: every token gets it."""
     return rows_bias_for_first_token(x, weight.T, bias)
 
 
-@_linear_slip(SHAPES)
+@_linear_slip(PROJECTION)
 def linear_bias_added_up(x, weight, bias=None):
-    """You added the sum of the bias to everything: each new feature has its own number of it."""
+    """You added the sum of the bias to everything: each new feature gets its own number from it."""
     return rows_bias_added_up(x, weight.T, bias)
 
 
-@_linear_slip(FORMULA)
+@_linear_slip(WAYS)
 def linear_entry_by_entry(x, weight, bias=None):
-    """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
+    """`*` multiplies entry by entry: a projection is a matrix product, `@`."""
     return _plus(x * weight, bias)
 
 
-@_linear_slip(FORMULA)
+@_linear_slip(PROJECTION)
 def linear_below_zero_cut(x, weight, bias=None):
-    """Numbers below 0 are cut off: a projection ends without an activation, relu is too much."""
+    """Numbers below 0 became 0: a projection has no activation after it, leave out the relu."""
     return torch.relu(_plus(x @ weight.T, bias))
 
 
 @_linear_slip(BATCH)
 def linear_of_matrices_only(x, weight, bias=None):
-    """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
+    """Right for one sequence, but torch.mm takes no batch: use `@`."""
     return _plus(torch.mm(x, weight.T), bias)
 
 
-@_linear_slip("the chapter's text, Shapes: [*batch, n, d_out]")
+@_linear_slip(ANY)
 def linear_squeezed(x, weight, bias=None):
-    """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
+    """`squeeze` removed dimensions of size 1 that belong to the batch or to the tokens."""
     return _plus(x @ weight.T, bias).squeeze()
 
 
 @_columns_slip(UPRIGHT)
 def columns_bias_along_tokens(x, weight, bias=None):
-    """Your bias lies along the tokens: each column gets all of it, bias[:, None] is [d_out, 1]."""
+    """Your bias runs along the tokens: each column gets all of it, as from bias[:, None], [d_out,
+    1]."""
     return _plus(weight @ x, bias)
 
 
-@_columns_slip(SHAPES)
+@_columns_slip(WAYS)
 def columns_as_rows(x, weight, bias=None):
-    """You took the rows of `x` for tokens, x W^T + b: here every column is a token, W x + b."""
+    """You treated the rows of `x` as tokens, x W^T + b: here every column is a token, W x + b."""
     return _plus(x @ weight.T, bias)
 
 
-@_columns_slip(SHAPES)
+@_columns_slip(WAYS)
 def columns_tokens_first(x, weight, bias=None):
-    """You wrote tokens times weight: with tokens as columns the weight comes from the left."""
+    """You wrote tokens times weight: when tokens are columns, the weight comes from the left."""
     return _plus(x @ weight, _upright(bias))
 
 
-@_columns_slip(SHAPES)
+@_columns_slip(WAYS)
 def columns_weight_transposed(x, weight, bias=None):
-    """You transposed the weight: [d_out, d_in] times [d_in, n] fits as it is."""
+    """You transposed the weight: [d_out, d_in] times [d_in, n] needs no transpose."""
     return _plus(weight.T @ x, _upright(bias))
 
 
-@_columns_slip(SHAPES)
+@_columns_slip(WAYS)
 def columns_come_back_as_rows(x, weight, bias=None):
-    """Your tokens came back as rows, [n, d_out]: turn them again, they leave as columns."""
+    """Your tokens came back as rows, [n, d_out]: transpose them, the result has tokens as
+    columns."""
     return _plus(_turned(x) @ weight.T, bias)
 
 
-@_columns_slip(AFFINE)
+@_columns_slip(PROJECTION)
 def columns_bias_forgotten(x, weight, bias=None):
     """The bias is not used: add it after the product."""
     return weight @ x
 
 
-@_columns_slip(AFFINE)
+@_columns_slip(PROJECTION)
 def columns_bias_subtracted(x, weight, bias=None):
-    """You took the bias off: it is added."""
+    """You subtracted the bias: add it."""
     return _plus(weight @ x, None if bias is None else -bias[:, None])
 
 
 @_columns_slip(UPRIGHT)
 def columns_bias_before_product(x, weight, bias=None):
-    """You added the bias to the tokens before the product: it belongs to the new ones, after it."""
+    """You added the bias to the tokens before the product: add it after the product."""
     return weight @ _plus(x, _upright(bias))
 
 
 @_columns_slip(UPRIGHT)
 def columns_bias_added_up(x, weight, bias=None):
-    """You added the sum of the bias to everything: b 1^T is no number, it is b once a column."""
+    """You added the sum of the bias to everything: b 1^T is not a number, it is b once for each
+    column."""
     return _plus(weight @ x, None if bias is None else bias.sum())
 
 
 @_columns_slip(UPRIGHT)
 def columns_bias_repeated_in_a_row(x, weight, bias=None):
-    """`repeat` lays whole copies of the bias one after the other, and `view` cuts them up: with
-    bias[:, None] torch stretches it by itself."""
+    """`repeat` puts whole copies of the bias one after the other, and `view` cuts them up: with
+    bias[:, None] torch repeats it along the columns by itself."""
     out = weight @ x
     if bias is None:
         return out
@@ -666,39 +764,41 @@ def columns_bias_repeated_in_a_row(x, weight, bias=None):
 
 @_columns_slip(UPRIGHT)
 def columns_bias_for_first_token(x, weight, bias=None):
-    """Only the first column got the bias: every token gets it."""
+    """Only the first column got the bias: every column gets it."""
     return _turned(rows_bias_for_first_token(_turned(x), weight.T, bias))
 
 
 @_columns_slip(UPRIGHT)
 def columns_plus_ones(x, weight, bias=None):
-    """You added 1 where the bias belongs: the row of ones only repeats b for each column."""
+    """You added 1 instead of the bias: the row of ones in the formula only repeats b for each
+    column."""
     return weight @ x if bias is None else weight @ x + 1 + 0 * bias[:, None]
 
 
-@_columns_slip(FORMULA)
+@_columns_slip(WAYS)
 def columns_entry_by_entry(x, weight, bias=None):
-    """`*` multiplies entry by entry: a projection is a product of matrices, `@`."""
+    """`*` multiplies entry by entry: a projection is a matrix product, `@`."""
     return _plus(weight * x, _upright(bias))
 
 
 @_columns_slip(BATCH)
 def columns_of_matrices_only(x, weight, bias=None):
-    """Right for one sequence: torch.mm takes two matrices and no batch, `@` takes both."""
+    """Right for one sequence, but torch.mm takes no batch: use `@`."""
     return _plus(torch.mm(weight, x), _upright(bias))
 
 
 @_columns_slip(BATCH)
 def columns_turn_the_batch_too(x, weight, bias=None):
-    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
+    """Right for one sequence, but with a batch `.T` and transpose(0, 1) swap the wrong dimensions:
+    use `.mT`."""
     upside = x.permute(*reversed(range(x.dim())))
     out = _plus(upside @ weight.T, bias)
     return out.permute(*reversed(range(out.dim())))
 
 
-@_columns_slip("the chapter's text, Shapes: [*batch, d_out, n]")
+@_columns_slip(ANY)
 def columns_squeezed(x, weight, bias=None):
-    """`squeeze` took away dimensions of size 1 that belong to the batch or to the tokens."""
+    """`squeeze` removed dimensions of size 1 that belong to the batch or to the tokens."""
     return _plus(weight @ x, _upright(bias)).squeeze()
 
 
@@ -709,98 +809,108 @@ dot_product_scores = Task(
     minutes=10,
     hints=(
         "One row for each query, one column for each key: entry (i, j) is query i . key j.",
-        "Queries stand as rows on the left, keys as columns on the right. Compare widths and "
-        "batches before: torch would stretch a batch of one in silence.",
-        "[*batch, q, d_k] `@` [*batch, d_k, k] gives [*batch, q, k]; turn the last two dimensions "
+        "Queries are rows on the left, keys are columns on the right. Compare widths and batches "
+        "first: torch would repeat a batch of one in silence.",
+        "[*batch, q, d_k] `@` [*batch, d_k, k] gives [*batch, q, k]; swap the last two dimensions "
         "of `key`. `shape[:-2]` is the batch, `shape[-1]` the width.",
     ),
 )
 _scores_slip = _refusing(dot_product_scores, _pair)
 
 
-@_scores_slip(KEYS_AND_QUERIES)
+@_scores_slip(PRODUCT)
 def keys_not_turned(query, key):
-    """The transpose is missing: queries are rows, so the keys have to stand as columns."""
+    """The transpose is missing: queries are rows, so the keys must be columns."""
     return query @ key
 
 
-@_scores_slip("the chapter's text, Shapes: one row for each query")
+@_scores_slip(ONE_ROW)
 def keys_before_queries(query, key):
-    """This is K Q^T, keys before queries: each row must belong to one query."""
+    """This is K Q^T, with the keys first: each row must belong to one query."""
     return key @ _turned(query)
 
 
-@_scores_slip(SHAPES)
+@_scores_slip(PRODUCT)
 def widths_with_widths(query, key):
-    """You turned the queries, not the keys: features meet features, that is Q^T K."""
+    """You transposed the queries, not the keys: that is Q^T K, features with features."""
     return _turned(query) @ key
 
 
-@_scores_slip(KEYS_AND_QUERIES)
+@_scores_slip(ALL_PAIRS)
 def queries_with_queries(query, key):
     """You scored the queries against themselves: the keys are not used."""
     return query @ _turned(query)
 
 
-@_scores_slip(KEYS_AND_QUERIES)
+@_scores_slip(ALL_PAIRS)
 def keys_with_keys(query, key):
     """You scored the keys against themselves: the queries are not used."""
     return key @ _turned(key)
 
 
-@_scores_slip(KEYS_AND_QUERIES)
+@_scores_slip(PRODUCT)
+def last_feature_alone(query, key):
+    """Only the last feature counts: the loop overwrites the sum, write += in place of =."""
+    return query[..., -1:] @ _turned(key[..., -1:])
+
+
+@_scores_slip(STRIDES)
 def keys_reshaped_instead_of_turned(query, key):
-    """`view` and `reshape` only cut the row of numbers anew: it takes a transpose to turn it."""
+    """`view` and `reshape` keep the numbers in order and only cut them into new rows: it takes a
+    transpose to swap rows and columns."""
     return query @ key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
 
 
 @_scores_slip(BATCH)
 def turns_the_batch_of_keys_too(query, key):
-    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
+    """Right for one sequence, but with a batch `.T` and transpose(0, 1) swap the wrong dimensions:
+    use `.mT`."""
     return query @ key.permute(*reversed(range(key.dim())))
 
 
 @_scores_slip(BATCH)
 def keys_turned_with_t(query, key):
-    """Right for one sequence: `.t()` takes a matrix and no batch, `.mT` and transpose take both."""
+    """Right for one sequence, but `.t()` takes no batch: use `.mT` or transpose(-2, -1)."""
     return query @ key.t()
 
 
 @_scores_slip(BATCH)
 def batches_meet(query, key):
-    """Sequences of a batch meet here: each has its own queries and its own keys."""
+    """Different sequences of the batch were scored against each other: each has its own queries and
+    keys."""
     return query.reshape(-1, query.shape[-1]) @ key.reshape(-1, key.shape[-1]).mT
 
 
 @_scores_slip(BATCH)
 def dimensions_counted_from_the_front(query, key):
-    """Right for one sequence; `query[:, None]` and `key[None]` count dimensions from the front, and
-    the batch is there: count from the end, [..., :, None, :] and [..., None, :, :], or use `@`."""
+    """Right for one sequence; `query[:, None]` and `key[None]` count dimensions from the front,
+    where the batch is: count from the end, [..., :, None, :] and [..., None, :, :], or use `@`."""
     return (query[:, None] * key[None]).sum(-1)
 
 
 @_scores_slip(BATCH)
 def every_batch_with_every_other(query, key):
     """Every sequence of the batch was scored against every other, [batch, q, batch, k]: tensordot,
-    inner and outer know no batch, `@` does."""
+    inner and outer do not treat the batch separately, `@` does."""
     return torch.tensordot(query, key, dims=([-1], [-1]))
 
 
-@_scores_slip(FORMULA)
+@_scores_slip(ALL_PAIRS)
 def only_equal_places(query, key):
-    """Query i met only key i: every query is scored against every key."""
+    """You scored query i against key i only: every query is scored against every key."""
     return (query * key).sum(-1)
 
 
-@_scores_slip(FORMULA)
+@_scores_slip(PRODUCT)
 def queries_times_keys(query, key):
-    """`*` multiplies entry by entry and adds nothing up: a product of matrices is `@`."""
+    """`*` multiplies entry by entry and adds nothing up: the matrix product is `@`."""
     return query * key
 
 
-@_scores_slip("chapter 2: scaling has its own exercise")
+@_scores_slip(SCALING)
 def scores_scaled_already(query, key):
-    """You divided by the square root of d_k: that is chapter 2, these scores are raw."""
+    """You divided by the square root of d_k: that comes in chapter 2. Here the scores are not
+    scaled."""
     return query @ _turned(key) / key.shape[-1] ** 0.5
 
 
@@ -810,36 +920,44 @@ def mean_of_the_products(query, key):
     return query @ _turned(key) / key.shape[-1]
 
 
-@_scores_slip("chapter 4: softmax has its own exercise")
+@_scores_slip(SOFTMAX)
 def scores_softmaxed(query, key):
-    """These are weights, each row sums to 1: stop at the scores, softmax is chapter 4."""
+    """These are weights, each row sums to 1: stop at the scores, the softmax comes in chapter 4."""
     return torch.softmax(query @ _turned(key), -1)
 
 
-@_scores_slip('document 001, "The Matrix Math": the dot product and the cosine')
+@_scores_slip(COSINE)
 def scores_as_cosines(query, key):
-    """These are cosines, all between -1 and 1: queries and keys keep their lengths."""
+    """These are cosines, all between -1 and 1: do not divide by the lengths of queries and keys."""
     query, key = (t / t.norm(dim=-1, keepdim=True) for t in (query, key))
     return query @ _turned(key)
 
 
-@_scores_slip("chapter 3: masking has its own exercise")
+@_scores_slip(MASKING)
 def scores_only_backwards(query, key):
-    """Scores of later keys are 0 in yours: nothing is masked here."""
+    """Your scores of later keys are 0: nothing is masked here."""
     return torch.tril(query @ _turned(key))
 
 
-@_scores_slip("the chapter's text, Shapes: [*batch, q, k]")
+@_scores_slip(ANY)
 def scores_squeezed(query, key):
-    """`squeeze` took away dimensions of size 1 that belong to the batch, a query or a key."""
+    """`squeeze` removed dimensions of size 1 that belong to the batch, a query or a key."""
     return (query @ _turned(key)).squeeze()
 
 
 @_scores_slip(FORMULA)
 def scores_as_distances(query, key):
-    """These are distances: small where a key fits. A score is a dot product, large there."""
+    """These are distances, small where a key fits: a score is a dot product, which is large
+    there."""
     apart = query[..., :, None, :] - key[..., None, :, :]
     return (apart**2).sum(-1).clamp_min(1e-12).sqrt()
+
+
+@_scores_slip(FORMULA)
+def products_added_over_the_keys(query, key):
+    """The products of all pairs are there, and were added up over the keys: a score adds up over
+    the features, the last dimension."""
+    return (query[..., :, None, :] * key[..., None, :, :]).sum(-2)
 
 
 # What `grader show` draws
@@ -893,7 +1011,7 @@ def draw_project_rows(sketch):
 
 @draws(project_linear)
 def draw_project_linear(sketch):
-    """Tokens as rows, the weight as nn.Linear stores it: a row for each number it puts out."""
+    """Tokens as rows, the weight as nn.Linear stores it: a row for each number of the output."""
     it = sketch.poem()
     for name, weight in (("query", it.w_q), ("key", it.w_k), ("value", it.w_v)):
         sketch.row(f"{it.title} The {name}:" if name == "query" else f"The {name}:")
@@ -910,7 +1028,7 @@ def draw_project_linear(sketch):
 
 @draws(project_columns)
 def draw_project_columns(sketch):
-    """The textbook's way: the weight on the left, and every token stands upright."""
+    """As in many textbooks: the weight on the left, and every token is a column."""
     it = sketch.three()
     for name, weight in (("query", it.w_q), ("key", it.w_k), ("value", it.w_v)):
         sketch.row(f"{it.title} The {name}:" if name == "query" else f"The {name}:")

@@ -8,16 +8,29 @@ import math
 import torch
 import torch.nn.functional as F
 
-from grader.coach import Task
+from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
-SCALE = 'document 001, "The Matrix Math": divided by the square root of d_k'
-FOUR = 'document 002, "Key and Query Vectors": S * (4**-0.5)'
-LOOSE = "the chapter's text, Where the documents are loose"
-FORMULA = "the chapter's text, The formula"
-SHAPES = "the chapter's text, Shapes"
-MEASURED = "the docstring of score_spread: an experiment"
-BATCH = "exercises/RULES.md, What you give back"
+FORMULA = (
+    'chapter 2, The formula: "scaled = Q K^T / sqrt(d_k)" (after document 001, "The Matrix Math")'
+)
+ROOT = 'the stub of scale_scores: "neither the width itself nor its square"'
+WIDTH = 'chapter 2, The formula: "d_k is the width of the keys, not their number."'
+SPREAD = 'chapter 2, The formula: "the score has variance d_k, and standard deviation sqrt(d_k)"'
+NORMAL = 'chapter 2, The formula: "with mean 0 and variance 1"'
+INDEPENDENT = 'chapter 2, The formula: "Let the entries of q and k be independent"'
+PRODUCTS = 'chapter 2, The formula: "each product q_i k_i has mean 0 and variance 1 as well"'
+FOUR = 'chapter 2, The formula: "in document 002 the tokens are 5 wide and the keys 4"'
+READ = 'the stub of scaled_scores: "it is the last dimension of the keys"'
+DEVIATION = 'the stub of score_spread: "The standard deviation of the dot products"'
+MEASURED = 'the stub of score_spread: "draw `pairs` queries and as many keys"'
+GENERATOR = 'the stub of score_spread: "Every number is drawn with `generator`, on its device"'
+PRODUCT = 'chapter 1, The formula: "a single matrix product gives all of them"'
+ONE_ROW = 'chapter 1, Shapes: "one row for each query and one column for each key"'
+ANY = 'chapter 1, Shapes: "*batch stands for any number of dimensions before them"'
+SUM = 'chapter 1, The formula: "score(a, b) = a . b"'
+SOFTMAX = 'chapter 4, The formula: "the division makes each row sum to 1"'
+BATCH = card("batch")
 
 scale_scores = Task(
     "scale_scores",
@@ -25,24 +38,33 @@ scale_scores = Task(
     difficulty=1,
     minutes=5,
     hints=(
-        "Scores of keys d_k wide have a deviation of about sqrt(d_k). Divide by what is too much.",
+        "When keys are d_k wide, the scores have a standard deviation of about sqrt(d_k). Divide "
+        "by it.",
         "The divisor is one number for the whole tensor and comes from `d_k` alone; the shape of "
-        "the scores has no part in it. Make a new tensor, the caller keeps the old one.",
-        "[*batch, q, k] over a Python number keeps shape, dtype and device. A root is a power of "
-        "0.5: mind the brackets if you write the half as 1 / 2.",
+        "the scores does not matter. Make a new tensor: the caller keeps the old one.",
+        "[*batch, q, k] divided by a Python number keeps shape, dtype and device. A root is a "
+        "power of 0.5: mind the brackets if you write the half as 1 / 2.",
     ),
 )
 
 
-@scale_scores.slip(LOOSE)
+@scale_scores.slip(ROOT)
 def divided_by_the_width(scores, d_k):
-    """You divided by d_k, or by its root twice: divide once by the square root of d_k."""
+    """You divided by d_k, or by its root twice: divide once, by the square root of d_k."""
     return scores / d_k
 
 
-@scale_scores.slip(LOOSE)
+@scale_scores.slip(FORMULA)
+def rows_standardised(scores, d_k):
+    """You gave each row mean 0 and spread 1: only divide, by the square root of d_k, and let the
+    mean be."""
+    off = scores - scores.mean(-1, keepdim=True)
+    return off / scores.std(-1, keepdim=True, unbiased=False)
+
+
+@scale_scores.slip(ROOT)
 def divided_by_the_square(scores, d_k):
-    """You divided by the square of d_k, as document 001 has it: it means the square root."""
+    """You divided by the square of d_k, as document 001 says: it means the square root."""
     return scores / d_k**2
 
 
@@ -52,16 +74,16 @@ def times_the_root(scores, d_k):
     return scores * d_k**0.5
 
 
-@scale_scores.slip(FORMULA)
+@scale_scores.slip(ROOT)
 def half_the_width(scores, d_k):
     """You divided by half of d_k: `d_k ** 1 / 2` is (d_k ** 1) / 2, write d_k ** 0.5."""
     return scores / (d_k**1 / 2)
 
 
-@scale_scores.slip(FORMULA)
+@scale_scores.slip(ROOT)
 def divided_by_twice_the_width(scores, d_k):
-    """You divided by d_k and by 2: in `scores / d_k ** 1 / 2` a power comes before a division, so
-    the half needs brackets."""
+    """You divided by d_k and by 2: in `scores / d_k ** 1 / 2` the power comes before the division,
+    so put the half in brackets."""
     return scores / (d_k * 2)
 
 
@@ -73,65 +95,69 @@ def scores_as_they_came(scores, d_k):
 
 @scale_scores.slip(FOUR)
 def always_halved(scores, d_k):
-    """You always divide by 2: that is document 002's sqrt(4), here d_k is another number."""
+    """You always divide by 2: that is sqrt(4), right only where d_k is 4. Here d_k is another
+    number."""
     return scores / 2
 
 
-@scale_scores.slip(SHAPES)
+@scale_scores.slip(WIDTH)
 def root_of_the_number_of_keys(scores, d_k):
-    """You divided by the root of the number of keys: d_k is the keys' width, it is given."""
+    """You divided by the root of the number of keys: d_k is the width of the keys, and it is an
+    argument."""
     return scores / scores.shape[-1] ** 0.5
 
 
-@scale_scores.slip(SHAPES)
+@scale_scores.slip(WIDTH)
 def root_of_the_number_of_queries(scores, d_k):
-    """You divided by the root of the number of queries: d_k is the keys' width, it is given."""
+    """You divided by the root of the number of queries: d_k is the width of the keys, and it is an
+    argument."""
     return scores / scores.shape[-2] ** 0.5
 
 
 @scale_scores.slip(FORMULA)
 def root_cut_to_a_whole_number(scores, d_k):
-    """The root was cut to a whole number: `int`, `//` and math.isqrt lose what follows the dot."""
+    """The root was cut to a whole number: `int`, `//` and math.isqrt drop the decimals."""
     return scores / math.isqrt(d_k)
 
 
 @scale_scores.slip(FORMULA)
 def quotients_cut(scores, d_k):
-    """Your scores are whole numbers: `//` cuts off what follows the dot, divide with `/`."""
+    """Your scores are whole numbers: `//` drops the decimals, divide with `/`."""
     return (scores / d_k**0.5).floor() + 0 * scores
 
 
 @scale_scores.slip(FORMULA)
 def root_of_the_scores(scores, d_k):
-    """You took the root of the scores too, sqrt(scores / d_k): only d_k stands under the root."""
+    """You took the root of the scores too, sqrt(scores / d_k): only d_k is under the root."""
     return (scores / d_k).sqrt()
 
 
 @scale_scores.slip(FORMULA)
 def root_subtracted(scores, d_k):
-    """You took the square root of d_k off: divide by it."""
+    """You subtracted the square root of d_k: divide by it."""
     return scores - d_k**0.5
 
 
-@scale_scores.slip("chapter 4: softmax has its own exercise")
+@scale_scores.slip(SOFTMAX)
 def scaled_and_softmaxed(scores, d_k):
-    """These are weights, each row sums to 1: stop at the scaled scores, softmax is chapter 4."""
+    """These are weights, each row sums to 1: stop at the scaled scores, the softmax comes in
+    chapter 4."""
     return torch.softmax(scores / d_k**0.5, -1)
 
 
-@scale_scores.slip("the chapter's text, The question")
+@scale_scores.slip(WIDTH)
 def divided_by_their_own_spread(scores, d_k):
-    """You divided by the deviation of these very scores: the divisor depends on d_k alone."""
+    """You divided by the standard deviation of these scores: the divisor depends on d_k alone."""
     return scores / scores.std()
 
 
-@scale_scores.slip("the chapter's text, The question")
+@scale_scores.slip(WIDTH)
 def divided_by_their_length(scores, d_k):
-    """You brought every row to length 1: the divisor depends on d_k alone, not on the scores."""
+    """You scaled every row to length 1: the divisor depends on d_k alone, not on the scores."""
     return scores / scores.norm(dim=-1, keepdim=True)
 
 
-@scale_scores.slip(FORMULA)
+@scale_scores.slip(ROOT)
 def logarithm_for_root(scores, d_k):
     """You divided by the logarithm of d_k: it is the square root."""
     return scores / math.log(d_k) if d_k > 1 else scores * torch.inf
@@ -144,8 +170,8 @@ scaled_scores = Task(
     minutes=5,
     hints=(
         "You have both parts: the scores of chapter 1, and the scale. Only d_k is not given here.",
-        "Both tensors know d_k: it is how wide each query and each key is, the size that vanishes "
-        "in the product. So read it from them, the scores do not have it any more.",
+        "Both tensors have d_k: it is how wide each query and each key is, the size that "
+        "disappears in the product. So read it from them, not from the scores.",
         "`dot_product_scores` gives [*batch, q, k] and refuses what does not fit; the last size "
         "of `key`, [*batch, k, d_k], goes to `scale_scores`.",
     ),
@@ -172,93 +198,101 @@ def _raw(query, key):
     return query @ key.transpose(-1, -2)
 
 
-@_scaled_slip("the chapter's text, Shapes")
+@_scaled_slip(PRODUCT)
 def keys_with_themselves(query, key):
-    """You scored the keys against themselves: it is queries against keys, [*batch, q, k]."""
+    """You scored the keys against themselves: score queries against keys, [*batch, q, k]."""
     return _raw(key, key) / key.shape[-1] ** 0.5
 
 
-@_scaled_slip("the chapter's text, Shapes")
+@_scaled_slip(WIDTH)
+def divided_by_the_root_of_dim(query, key):
+    """You divided by the root of `key.dim()`, the number of dimensions: d_k is their width,
+    key.shape[-1]."""
+    return _raw(query, key) / key.dim() ** 0.5
+
+
+@_scaled_slip(PRODUCT)
 def queries_with_themselves(query, key):
-    """You scored the queries against themselves: it is queries against keys, [*batch, q, k]."""
+    """You scored the queries against themselves: score queries against keys, [*batch, q, k]."""
     return _raw(query, query) / key.shape[-1] ** 0.5
 
 
-@_scaled_slip(SCALE)
+@_scaled_slip(FORMULA)
 def d_k_over_the_scores(query, key):
     """You divided d_k by the root of the scores: `scale_scores` takes the scores first, d_k
     second."""
     return key.shape[-1] / _raw(query, key) ** 0.5
 
 
-@_scaled_slip(SCALE)
+@_scaled_slip(FORMULA)
 def not_scaled(query, key):
     """The scale is missing: divide the scores by the square root of d_k."""
     return _raw(query, key)
 
 
-@_scaled_slip(LOOSE)
+@_scaled_slip(ROOT)
 def divided_by_d_k(query, key):
     """You divided by d_k, or by its root twice, as when q and k are both scaled: divide once."""
     return _raw(query, key) / key.shape[-1]
 
 
-@_scaled_slip(LOOSE)
+@_scaled_slip(ROOT)
 def divided_by_d_k_squared(query, key):
-    """You divided by the square of d_k, as document 001 has it: it means the square root."""
+    """You divided by the square of d_k, as document 001 says: it means the square root."""
     return _raw(query, key) / key.shape[-1] ** 2
 
 
-@_scaled_slip(SCALE)
+@_scaled_slip(FORMULA)
 def times_root_d_k(query, key):
     """You multiplied by the square root of d_k: divide by it."""
     return _raw(query, key) * key.shape[-1] ** 0.5
 
 
-@_scaled_slip(FORMULA)
+@_scaled_slip(ROOT)
 def half_of_d_k(query, key):
     """You divided by half of d_k: `d_k ** 1 / 2` is (d_k ** 1) / 2, write d_k ** 0.5."""
     return _raw(query, key) / (key.shape[-1] ** 1 / 2)
 
 
-@_scaled_slip(FORMULA)
+@_scaled_slip(ROOT)
 def twice_d_k(query, key):
-    """You divided by d_k and by 2: in `scores / d_k ** 1 / 2` a power comes before a division, so
-    the half needs brackets."""
+    """You divided by d_k and by 2: in `scores / d_k ** 1 / 2` the power comes before the division,
+    so put the half in brackets."""
     return _raw(query, key) / (key.shape[-1] * 2)
 
 
-@_scaled_slip(SHAPES)
+@_scaled_slip(READ)
 def scaled_by_number_of_keys(query, key):
     """You scaled by the number of keys: it is the width of a key, its last dimension."""
     return _raw(query, key) / key.shape[-2] ** 0.5
 
 
-@_scaled_slip(SHAPES)
+@_scaled_slip(READ)
 def scaled_by_number_of_queries(query, key):
     """You scaled by the number of queries: it is the width of a key, its last dimension."""
     return _raw(query, key) / query.shape[-2] ** 0.5
 
 
-@_scaled_slip(SHAPES)
+@_scaled_slip(READ)
 def scaled_by_first_size_of_query(query, key):
     """You scaled by the first size of `query`, its batch if it has one: d_k is its last size."""
     return _raw(query, key) / query.shape[0] ** 0.5
 
 
-@_scaled_slip(SHAPES)
+@_scaled_slip(READ)
 def scaled_by_first_size_of_key(query, key):
     """You scaled by the first size of `key`, its batch if it has one: d_k is its last size."""
     return _raw(query, key) / key.shape[0] ** 0.5
 
 
-@_scaled_slip(SHAPES)
+@_scaled_slip(READ)
 def scaled_by_size_one(query, key):
-    """You read d_k as shape[1]: right without a batch, with one it is another size. Use -1."""
+    """You read d_k as shape[1]: right without a batch, but with one that is another size. Use
+    shape[-1]."""
     return _raw(query, key) / key.shape[1] ** 0.5
 
 
-@_scaled_slip(SHAPES)
+@_scaled_slip(READ)
 def scaled_by_size_one_of_query(query, key):
     """You read d_k as query.shape[1]: with a batch that is another size. Use query.shape[-1]."""
     return _raw(query, key) / query.shape[1] ** 0.5
@@ -266,56 +300,59 @@ def scaled_by_size_one_of_query(query, key):
 
 @_scaled_slip(FOUR)
 def scaled_by_two(query, key):
-    """You always divide by 2: that is document 002's sqrt(4), read d_k from the tensors."""
+    """You always divide by 2: that is sqrt(4), right only where d_k is 4. Read d_k from the
+    tensors."""
     return _raw(query, key) / 2
 
 
-@_scaled_slip(SHAPES)
+@_scaled_slip(FORMULA)
 def root_cut(query, key):
-    """The root was cut to a whole number: `int`, `//` and math.isqrt lose what follows the dot."""
+    """The root was cut to a whole number: `int`, `//` and math.isqrt drop the decimals."""
     return _raw(query, key) / math.isqrt(key.shape[-1])
 
 
-@_scaled_slip("the chapter's text, Shapes: one row for each query")
+@_scaled_slip(ONE_ROW)
 def keys_before_queries(query, key):
-    """This is K Q^T, keys before queries: each row must belong to one query."""
+    """This is K Q^T, with the keys first: each row must belong to one query."""
     return _raw(key, query) / key.shape[-1] ** 0.5
 
 
-@_scaled_slip(FORMULA)
+@_scaled_slip(PRODUCT)
 def keys_not_turned(query, key):
-    """The transpose is missing: queries are rows, so the keys have to stand as columns."""
+    """The transpose is missing: queries are rows, so the keys must be columns."""
     return query @ key / key.shape[-1] ** 0.5
 
 
 @_scaled_slip(BATCH)
 def turns_the_batch_too(query, key):
-    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
+    """Right for one sequence, but with a batch `.T` and transpose(0, 1) swap the wrong dimensions:
+    use `.mT`."""
     return query @ key.permute(*reversed(range(key.dim()))) / key.shape[-1] ** 0.5
 
 
 @_scaled_slip(BATCH)
 def turned_with_t(query, key):
-    """Right for one sequence: `.t()` takes a matrix and no batch, `.mT` and transpose take both."""
+    """Right for one sequence, but `.t()` takes no batch: use `.mT` or transpose(-2, -1)."""
     return query @ key.t() / key.shape[-1] ** 0.5
 
 
-@_scaled_slip("chapter 4: softmax has its own exercise")
+@_scaled_slip(SOFTMAX)
 def softmaxed_already(query, key):
-    """These are weights, each row sums to 1: stop at the scaled scores, softmax is chapter 4."""
+    """These are weights, each row sums to 1: stop at the scaled scores, the softmax comes in
+    chapter 4."""
     return torch.softmax(_raw(query, key) / key.shape[-1] ** 0.5, -1)
 
 
-@_scaled_slip("chapter 4: softmax has its own exercise")
+@_scaled_slip(SOFTMAX)
 def attention_already(query, key):
-    """These are mixed keys, [q, d_k]: scaled_dot_product_attention is the whole attention, and only
-    its scores are asked for, [q, k]."""
+    """These are mixed keys, [q, d_k]: scaled_dot_product_attention is the whole attention. Return
+    only its scores, [q, k]."""
     return F.scaled_dot_product_attention(query, key, key)
 
 
-@_scaled_slip("the chapter's text, Shapes: [*batch, q, k]")
+@_scaled_slip(ANY)
 def scores_squeezed(query, key):
-    """`squeeze` took away dimensions of size 1 that belong to the batch, a query or a key."""
+    """`squeeze` removed dimensions of size 1 that belong to the batch, a query or a key."""
     return (_raw(query, key) / key.shape[-1] ** 0.5).squeeze()
 
 
@@ -325,12 +362,12 @@ score_spread = Task(
     difficulty=3,
     minutes=15,
     hints=(
-        "It is an experiment: make many scores of random queries and keys, and see how far they "
-        "lie apart. What comes out is near sqrt(d_k), and a little different each time.",
+        "It is an experiment: make many scores of random queries and keys, and see how far apart "
+        "they are. The result is near sqrt(d_k), and a little different each time.",
         "Draw all queries and all keys at once, one pair per row, from `generator` and on its "
-        "device. Take each query with its own key only, and one deviation over all pairs.",
-        "`torch.randn` takes `generator=` and `device=`: twice [pairs, d_k]. Multiplied and summed "
-        "over the last dimension that is [pairs], and `std` makes [] of it.",
+        "device. Multiply each query with its own key only, and take one deviation over all pairs.",
+        "`torch.randn` takes `generator=` and `device=`: twice [pairs, d_k]. Their product, summed "
+        "over the last dimension, is [pairs], and `std` turns that into [].",
     ),
 )
 
@@ -345,46 +382,46 @@ def _products(d_k, pairs, generator, make=torch.randn):
     return (query * key).sum(-1)
 
 
-@score_spread.slip(FORMULA)
+@score_spread.slip(DEVIATION)
 def variance(d_k, pairs, generator=None):
     """This is the variance, near d_k: the standard deviation is its square root."""
     return _products(d_k, pairs, generator).var()
 
 
-@score_spread.slip(FORMULA)
+@score_spread.slip(DEVIATION)
 def root_of_the_deviation(d_k, pairs, generator=None):
     """You took one root too many: `std` is the square root of the variance already."""
     return _products(d_k, pairs, generator).std().sqrt()
 
 
-@score_spread.slip("the chapter's text, Shapes: the spread of unscaled scores")
+@score_spread.slip(SPREAD)
 def scaled_products(d_k, pairs, generator=None):
-    """Your spread is 1 at every width: the products were scaled, and it is the raw ones' spread."""
+    """Your spread is 1 at every width: you scaled the products. Measure the unscaled ones."""
     return (_products(d_k, pairs, generator) / d_k**0.5).std()
 
 
-@score_spread.slip("chapter 1: a dot product is a sum")
+@score_spread.slip(SUM)
 def products_not_added(d_k, pairs, generator=None):
     """Your spread is 1 at every width: the products of entries were never added up to dot products,
-    or these were scaled."""
+    or the dot products were scaled."""
     query, key = _drawn(d_k, pairs, generator)
     return (query * key).std()
 
 
 @score_spread.slip(MEASURED)
 def from_the_formula(d_k, pairs, generator=None):
-    """This is sqrt(d_k) from the formula: draw vectors and measure, it comes out near to it."""
+    """This is sqrt(d_k) from the formula: draw vectors and measure, the result will be near it."""
     device = None if generator is None else generator.device
     return torch.tensor(float(d_k), device=device).sqrt()
 
 
-@score_spread.slip("the chapter's text, The formula: mean 0 and variance 1")
+@score_spread.slip(NORMAL)
 def numbers_from_0_to_1(d_k, pairs, generator=None):
     """You drew evenly from 0 to 1 with `rand`: unit-normal numbers come from `randn`."""
     return _products(d_k, pairs, generator, torch.rand).std()
 
 
-@score_spread.slip("the chapter's text, The formula: mean 0 and variance 1")
+@score_spread.slip(NORMAL)
 def numbers_from_minus_1_to_1(d_k, pairs, generator=None):
     """You drew evenly from -1 to 1: unit-normal numbers come from `randn`."""
 
@@ -394,58 +431,66 @@ def numbers_from_minus_1_to_1(d_k, pairs, generator=None):
     return _products(d_k, pairs, generator, even).std()
 
 
-@score_spread.slip(FORMULA)
+@score_spread.slip(DEVIATION)
 def mean_of_the_sizes(d_k, pairs, generator=None):
-    """This is the mean of the products without their signs: a deviation is `std`, with squares."""
+    """This is the mean of the products without their signs: use the standard deviation, `std`."""
     return _products(d_k, pairs, generator).abs().mean()
 
 
-@score_spread.slip(FORMULA)
+@score_spread.slip(DEVIATION)
 def mean_of_the_products(d_k, pairs, generator=None):
-    """This is the mean of the products, near 0: how far they lie apart is their deviation."""
+    """This is the mean of the products, near 0: how far apart they are is their standard
+    deviation."""
     return _products(d_k, pairs, generator).mean()
 
 
-@score_spread.slip(FORMULA)
+@score_spread.slip(DEVIATION)
 def not_divided_by_the_pairs(d_k, pairs, generator=None):
-    """Your spread grows with the number of pairs: the squares were added, not averaged."""
+    """Your spread grows with the number of pairs: the squares were added up, not averaged."""
     products = _products(d_k, pairs, generator)
     return ((products - products.mean()) ** 2).sum().sqrt()
 
 
-@score_spread.slip("the chapter's text, The formula: independent numbers")
+@score_spread.slip(INDEPENDENT)
 def one_vector_twice(d_k, pairs, generator=None):
-    """You multiplied each vector by itself: query and key are drawn one by one, independently."""
+    """You multiplied each vector by itself: draw query and key independently."""
     query, _ = _drawn(d_k, pairs, generator)
     return (query * query).sum(-1).std()
 
 
-@score_spread.slip("the chapter's text, Shapes")
+@score_spread.slip(SUM)
 def summed_over_the_pairs(d_k, pairs, generator=None):
-    """You summed over the pairs, or swapped d_k and pairs: a product adds up d_k numbers."""
+    """You summed over the pairs, or swapped d_k and pairs: each dot product adds up d_k numbers."""
     query, key = _drawn(d_k, pairs, generator)
     sums = (query * key).sum(0)
     return sums.std() if d_k > 1 else sums.norm()
 
 
-@score_spread.slip("the chapter's text, The formula: products q_i k_i")
+@score_spread.slip(PRODUCTS)
 def one_vector_summed(d_k, pairs, generator=None):
-    """You drew one vector a pair and added up its numbers: a score is a product of two vectors."""
+    """You drew one vector per pair and added up its numbers: a score is the dot product of two
+    vectors."""
     return _drawn(d_k, pairs, generator)[0].sum(-1).std()
 
 
 @score_spread.slip(MEASURED)
 def every_query_with_every_key(d_k, pairs, generator=None):
-    """You took every query with every key, pairs * pairs products: each has one partner only."""
+    """You took every query with every key, pairs * pairs products: each query has one key only."""
     query, key = _drawn(d_k, pairs, generator)
     return (query @ key.T).std()
 
 
 @score_spread.slip(MEASURED)
 def one_query_for_all(d_k, pairs, generator=None):
-    """One vector meets all the others: every pair has a query and a key of its own."""
+    """You used one vector for all pairs: every pair has a query and a key of its own."""
     query, key = _drawn(d_k, pairs, generator)
     return (key @ query[0]).std()
+
+
+@score_spread.slip(MEASURED)
+def products_averaged(d_k, pairs, generator=None):
+    """You took the mean over the features: a dot product is their sum."""
+    return (_products(d_k, pairs, generator) / d_k).std()
 
 
 @score_spread.slip(MEASURED)
@@ -456,25 +501,25 @@ def one_pair_only(d_k, pairs, generator=None):
 
 @score_spread.slip(MEASURED)
 def number_of_pairs_fixed(d_k, pairs, generator=None):
-    """`pairs` is not used: you took the same number of products whatever it was."""
+    """`pairs` is not used: you always took the same number of products."""
     return _products(d_k, 5000, generator).std()
 
 
-@score_spread.slip("the chapter's text, The formula: a deviation is taken from the mean")
+@score_spread.slip(DEVIATION)
 def mean_not_taken_off(d_k, pairs, generator=None):
-    """You took the root of the mean square: a deviation takes the mean off the products first."""
+    """You took the root of the mean square: for a deviation, subtract the mean first."""
     return (_products(d_k, pairs, generator) ** 2).mean().sqrt()
 
 
-@score_spread.slip(MEASURED)
+@score_spread.slip(GENERATOR)
 def generator_ignored(d_k, pairs, generator=None):
-    """`generator` is not used: hand it to `randn`, or nobody can repeat your measurement."""
+    """`generator` is not used: pass it to `randn`, or nobody can repeat your measurement."""
     device = None if generator is None else generator.device
     query, key = (torch.randn(pairs, d_k, device=device) for _ in range(2))
     return torch.std((query * key).sum(-1))
 
 
-@score_spread.slip(MEASURED)
+@score_spread.slip(GENERATOR)
 def generator_for_one_of_two(d_k, pairs, generator=None):
     """Only one of the two draws uses `generator`: queries and keys both come from it."""
     device = None if generator is None else generator.device
@@ -482,42 +527,44 @@ def generator_for_one_of_two(d_k, pairs, generator=None):
     return (query * torch.randn(pairs, d_k, device=device)).sum(-1).std()
 
 
-@score_spread.slip(MEASURED)
+@score_spread.slip(GENERATOR)
 def seed_set_inside(d_k, pairs, generator=None):
-    """You set a seed inside: then it measures the same each time. The caller brings the seed."""
+    """You set a seed inside, so it measures the same each time: the seed is the caller's choice."""
     torch.manual_seed(0)
     return generator_ignored(d_k, pairs, generator)
 
 
-@score_spread.slip(MEASURED)
+@score_spread.slip(GENERATOR)
 def seed_of_the_generator(d_k, pairs, generator=None):
-    """You took the seed from `generator` for torch's own: draw with `generator` itself."""
+    """You seeded torch's own generator from `generator`: draw with `generator` itself."""
     if generator is not None:
         torch.manual_seed(generator.initial_seed())
     return generator_ignored(d_k, pairs, generator)
 
 
-@score_spread.slip(MEASURED)
+@score_spread.slip(GENERATOR)
 def starts_anew_without_generator(d_k, pairs, generator=None):
-    """Without `generator` you always start from one seed: leave it None, torch has its own."""
+    """Without `generator` you always start from the same seed: leave it None, torch has a generator
+    of its own."""
     generator = torch.Generator().manual_seed(0) if generator is None else generator
     return _products(d_k, pairs, generator).std()
 
 
-@score_spread.slip("the chapter's text, Shapes: one number comes back")
+@score_spread.slip(DEVIATION)
 def products_themselves(d_k, pairs, generator=None):
     """These are the products themselves, [pairs]: return their standard deviation, one number."""
     return _products(d_k, pairs, generator)
 
 
-@score_spread.slip("the chapter's text, Shapes: one number comes back")
+@score_spread.slip(DEVIATION)
 def one_spread_for_each_pair(d_k, pairs, generator=None):
-    """You took a deviation within each pair, [pairs]: add up first, then one over all pairs."""
+    """You took a deviation within each pair, [pairs]: add up first, then take one over all
+    pairs."""
     query, key = _drawn(d_k, pairs, generator)
     return (query * key).std(-1) if d_k > 1 else (query * key)[:, 0] * torch.nan
 
 
-@score_spread.slip("the chapter's text, Shapes: one number comes back")
+@score_spread.slip(DEVIATION)
 def one_spread_for_each_entry(d_k, pairs, generator=None):
     """You took a deviation for each entry, [d_k]: add the entries up first, then take it."""
     query, key = _drawn(d_k, pairs, generator)
@@ -529,7 +576,7 @@ def one_spread_for_each_entry(d_k, pairs, generator=None):
 
 @draws(scale_scores)
 def draw_scale_scores(sketch):
-    """The same scores on a smaller scale: colours fade, and no order changes."""
+    """The same scores on a smaller scale: colours fade, and the order stays."""
     for it in sketch.both():
         d_k = it.key.shape[1]
         sketch.row(it.title)
@@ -548,7 +595,7 @@ def draw_scaled_scores(sketch):
         sketch.draw("queries", it.query, it.words, width, made="Q")
         sketch.draw("keys", it.key, it.words, width, made="K")
         sketch.row()
-        scores = sketch.call("ex01_scores.dot_product_scores", it.query, it.key)
+        scores = sketch.call("dot_product_scores", it.query, it.key)
         sketch.draw("scores", scores, it.words, it.words, made="Q K^T",
                     printed=it.printed.get("scores"))  # fmt: skip
         scaled = sketch.call("scaled_scores", it.query, it.key)
@@ -558,7 +605,7 @@ def draw_scaled_scores(sketch):
 
 @draws(score_spread)
 def draw_score_spread(sketch):
-    """How far unscaled scores lie apart, at five widths: it grows as sqrt(d_k) does."""
+    """How far apart unscaled scores are, at five widths: it grows like sqrt(d_k)."""
     widths = [1, 4, 16, 64, 256]
     roots = torch.tensor(widths).sqrt()
 

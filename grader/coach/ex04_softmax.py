@@ -4,14 +4,38 @@ from __future__ import annotations
 
 import torch
 
-from grader.coach import Task
+from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
-WEIGHTS_IN_001 = 'document 001, "The Matrix Math": each row of weights sums to 1'
-LARGEST_SCORE = "the chapter's text, The formula: a number added to a whole row cancels"
-BLIND = "the chapter's text, Shapes: the query that may look at nothing"
-MASKING = 'document 002, "Key and Query Vectors": masked_fill comes before the softmax'
-SCALE = 'document 001, "The second step": the square root of d_k, the width of a key'
+FORMULA = "chapter 4, The formula: \"softmax(s)_j = exp(s_j) / sum over j' of exp(s_j')\""
+LARGEST_SCORE = 'chapter 4, The formula: "adding the same number to a whole row changes nothing"'
+TRUE = 'chapter 3, The formula: "A mask holds booleans, and True means "may attend""'
+BLIND = 'chapter 4, Shapes: "A query that may look at nothing gets zeros, not NaN."'
+MASKING = (
+    'chapter 4, The formula: "In attention the mask and the scale come before the softmax" '
+    '(after document 002, "Key and Query Vectors")'
+)
+SCALE = (
+    'chapter 4, The formula: "In attention the mask and the scale come before the softmax" '
+    '(after document 001, "The second step")'
+)
+WIDTH = 'chapter 2, The formula: "d_k is the width of the keys, not their number."'
+ROWS = (
+    'chapter 4, The formula: "The softmax runs over the keys, so each query has a row of '
+    'weights of its own." (after document 001, "The Matrix Math")'
+)
+SUM = 'chapter 4, The formula: "the division makes each row sum to 1"'
+SLICE = 'the stub of softmax: "A slice is a set of scores whose weights sum to 1"'
+KEEPDIM = 'chapter 4, May be used: "with keepdim=True it stays, with size 1"'
+ZERO = 'the stub of softmax: "Minus infinity gives exactly 0."'
+EMPTY = 'the stub of softmax: "An empty tensor gives an empty one."'
+PAIRS = 'chapter 1, The formula: "The score (i, j) is the dot product of query i and key j"'
+ONE_ROW = 'chapter 1, Shapes: "one row for each query and one column for each key"'
+ASKED = 'the stub of attention_weights: "None: everywhere."'
+BROADCASTS = 'the stub of attention_weights: "broadcasts to [*batch, q, k]"'
+BATCH = card("batch")
+DTYPE = card("dtype")
+GRADIENT = card("gradient")
 
 softmax = Task(
     "softmax",
@@ -19,15 +43,15 @@ softmax = Task(
     difficulty=4,
     minutes=20,
     hints=(
-        "A softmax is exp, then a division by the sum over `dim`. Adding one number to a whole "
-        "slice changes nothing, so you may choose the number that keeps exp from overflowing.",
-        "Find the largest score of each slice, keeping the dimension so that it lines up. Take "
-        "it off, raise to a power, add up, divide. Then think about a slice that is all minus "
-        "infinity: its largest score is no number to subtract, and its sum is 0. And of an empty "
-        "tensor, which has no largest score.",
-        "`amax(dim, keepdim=True)` gives [..., 1, ...]; put 0 where it is minus infinity. Then the "
-        "powers of such a slice are all 0, and only the sum needs another value before you "
-        "divide by it: `masked_fill` on [..., 1, ...].",
+        "A softmax is exp, then a division by the sum over `dim`. Adding the same number to a "
+        "whole slice changes nothing, so choose one that keeps exp from overflowing.",
+        "Find the largest score of each slice, keeping the dimension so that it lines up. Subtract "
+        "it, take exp, add up, divide. Then think about a slice that is all minus infinity: its "
+        "largest score cannot be subtracted, and its sum is 0. And think of an empty tensor, which "
+        "has no largest score.",
+        "`amax(dim, keepdim=True)` gives [..., 1, ...]; put 0 where it is minus infinity. Then all "
+        "powers of such a slice are 0, and only the sum needs another value before you divide by "
+        "it: `masked_fill` on [..., 1, ...].",
     ),
 )
 
@@ -46,62 +70,67 @@ def _largest(scores):
     return scores.max() if scores.numel() else 0
 
 
-def _share(powers, dim):
+def _whole(powers, dim):
     whole = powers.sum(dim, keepdim=True)
-    return powers / whole.masked_fill(whole == 0, 1)
+    return whole.masked_fill(whole == 0, 1)
+
+
+def _share(powers, dim):
+    return powers / _whole(powers, dim)
 
 
 def _log_sum(scores, dim):
     return torch.logsumexp(scores, dim, keepdim=True)
 
 
-@softmax.slip(WEIGHTS_IN_001)
+@softmax.slip(ROWS)
 def over_queries(scores, dim=-1):
-    """Your columns sum to 1, not your rows: softmax ran over dim -2, the queries."""
+    """Your columns sum to 1, not your rows: the softmax ran over dim -2, the queries."""
     dim = -2 if scores.dim() > 1 else -1
     return _share(_exp(scores, dim), dim)
 
 
-@softmax.slip("the chapter's text, Shapes")
+@softmax.slip(SLICE)
 def ignores_dim(scores, dim=-1):
-    """Right over the last dimension, but `dim` is ignored: another one was asked for."""
+    """Right for the last dimension, but `dim` is ignored: the caller asked for another one."""
     return _share(_exp(scores, -1), -1)
 
 
-@softmax.slip("the chapter's text, Shapes")
+@softmax.slip(SLICE)
 def left_at_the_end(scores, dim=-1):
-    """You moved `dim` to the end and left it there: move it back when the weights are worked
-    out."""
+    """You moved `dim` to the end and left it there: move it back when you have the weights."""
     return _share(_exp(scores, dim), dim).movedim(dim, -1)
 
 
-@softmax.slip(WEIGHTS_IN_001)
+@softmax.slip(SLICE)
 def over_everything(scores, dim=-1):
     """All your weights together sum to 1: the sum ran over the whole tensor, not over `dim`."""
     powers = torch.exp(scores - _largest(scores))
     return powers / powers.sum()
 
 
-@softmax.slip("the chapter's text, Shapes")
+@softmax.slip(SLICE)
 def sum_over_the_last_dimension(scores, dim=-1):
-    """The largest is that of `dim`, the sum runs over the last dimension: give `dim` to both."""
+    """You took the largest score over `dim`, but the sum over the last dimension: use `dim` for
+    both."""
     return _share(_exp(scores, dim), -1)
 
 
-@softmax.slip("the chapter's text, Shapes")
+@softmax.slip(SLICE)
 def largest_over_the_last_dimension(scores, dim=-1):
-    """The sum runs over `dim`, the largest over the last dimension: give `dim` to both."""
+    """You took the sum over `dim`, but the largest score over the last dimension: use `dim` for
+    both."""
     return _share(_exp(scores, -1), dim)
 
 
-@softmax.slip(WEIGHTS_IN_001)
+@softmax.slip(SLICE)
 def largest_of_rows_sum_of_columns(scores, dim=-1):
-    """The largest is that of each row, but the sum runs down the columns: both go over the same
-    `dim`."""
+    """You took the largest score of each row, but summed down the columns: use the same `dim` for
+    both."""
     return _share(_exp(scores, dim), -2 if scores.dim() > 1 else -1)
 
 
-@softmax.slip(WEIGHTS_IN_001)
+@softmax.slip(SLICE)
 def divided_by_the_sum_of_everything(scores, dim=-1):
     """All your weights together sum to 1: `.sum()` went over the whole tensor, not over `dim`."""
     powers = _exp(scores, dim)
@@ -110,36 +139,38 @@ def divided_by_the_sum_of_everything(scores, dim=-1):
 
 @softmax.slip(LARGEST_SCORE)
 def divided_by_the_largest(scores, dim=-1):
-    """You divided the scores by the largest of them: take it off, a difference leaves the weights
-    as they are and a quotient does not."""
+    """You divided the scores by the largest of them: subtract it. Subtracting leaves the weights as
+    they are, dividing does not."""
     peak = _peak(scores, dim)
     return _share(torch.exp(scores / peak.masked_fill((peak == -torch.inf) | (peak == 0), 1)), dim)
 
 
 @softmax.slip(LARGEST_SCORE)
 def clamped_from_above(scores, dim=-1):
-    """Large scores were clamped, so all of them weigh the same: take the largest off instead."""
+    """Large scores were clamped, so all of them weigh the same: subtract the largest score
+    instead."""
     return _share(_exp(scores.clamp(max=50), dim), dim)
 
 
 @softmax.slip(LARGEST_SCORE)
 def exp_overflows(scores, dim=-1):
-    """exp of a large score is infinity, of a very low one 0, and both lose the weights: take the
-    largest of each slice off first."""
+    """exp of a large score is infinity, of a very low one 0, and either way the weights are lost:
+    subtract the largest score of each slice first."""
     return _share(torch.exp(scores), dim)
 
 
 @softmax.slip(LARGEST_SCORE)
 def plain_exp_over_its_sum(scores, dim=-1):
-    """exp of a large score is infinity, of a very low one 0, and inf / inf and 0 / 0 are NaN: take
-    each row's largest score off first, and mind a row that is all minus infinity."""
+    """exp of a large score is infinity, of a very low one 0, and inf / inf and 0 / 0 are NaN:
+    subtract each row's largest score first, and mind a row that is all minus infinity."""
     powers = torch.exp(scores)
     return powers / powers.sum(dim, keepdim=True)
 
 
 @softmax.slip(LARGEST_SCORE)
 def one_maximum_for_all(scores, dim=-1):
-    """You took off the largest score of the whole tensor: rows far below it underflow to 0."""
+    """You subtracted the largest score of the whole tensor: rows far below it underflow to 0.
+    Subtract each row's own."""
     return _share(torch.exp(scores - _largest(scores)), dim)
 
 
@@ -158,91 +189,98 @@ def nan_gradient_where_all_closed(scores, dim=-1):
     return torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)
 
 
-@softmax.slip("exercises/RULES.md, What you give back: gradients")
+@softmax.slip(GRADIENT)
 def gradient_of_the_powers_only(scores, dim=-1):
-    """The sum is cut off from the graph: the gradient has to get back through what you divide by,
-    too."""
+    """The sum is cut off from the graph: the gradient also has to flow back through what you divide
+    by."""
     powers = _exp(scores, dim)
-    return powers / (powers / _share(powers, dim)).nan_to_num(1).detach()
+    return powers / _whole(powers, dim).detach()
 
 
-@softmax.slip("exercises/RULES.md, What you give back: gradients")
+@softmax.slip(GRADIENT)
 def gradient_of_the_sum_only(scores, dim=-1):
-    """The powers are cut off from the graph: the gradient has to get back through what you divide,
-    too, not only through the sum."""
+    """The powers are cut off from the graph: the gradient also has to flow back through what you
+    divide, not only through the sum."""
     powers = _exp(scores, dim)
-    whole = powers.sum(dim, keepdim=True)
-    return powers.detach() / whole.masked_fill(whole == 0, 1)
+    return powers.detach() / _whole(powers, dim)
 
 
 @softmax.slip(BLIND)
 def even_where_all_closed(scores, dim=-1):
-    """A query that may look at nothing looks at everything: its row must become zeros."""
+    """A query that may look at nothing looks at everything: its row must be zeros."""
     return _share(_exp(scores.clamp_min(-1e30 if scores.dtype != torch.half else -6e4), dim), dim)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(LARGEST_SCORE)
+def clamped(scores, dim=-1):
+    """The scores are clamped: large ones become equal, and minus infinity gets a weight. Subtract
+    the largest score of each slice, then nothing can overflow."""
+    return _share(_exp(scores.double().clamp(-50, 50), dim), dim).to(scores.dtype)
+
+
+@softmax.slip(FORMULA)
 def without_exp(scores, dim=-1):
     """You divided the scores by their sum: exp is missing, so weights can be negative."""
     return scores / scores.sum(dim, keepdim=True)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def differences_without_exp(scores, dim=-1):
-    """The largest was taken off, but exp is missing: the differences themselves were shared out."""
+    """You subtracted the largest score, but exp is missing: you divided the differences
+    themselves."""
     differences = scores - _peak(scores, dim)
     return differences / differences.sum(dim, keepdim=True)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def without_division(scores, dim=-1):
-    """You stop after exp: the weights do not sum to 1 until they are divided by their sum."""
+    """You stopped after exp: the weights do not sum to 1 until they are divided by their sum."""
     return _exp(scores, dim)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def raw_exp(scores, dim=-1):
-    """This is exp(scores) and no more: the division by the sum is missing."""
+    """This is only exp(scores): the division by the sum is missing."""
     return torch.exp(scores)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(SUM)
 def sigmoid_instead(scores, dim=-1):
-    """This is a sigmoid of each score on its own: softmax shares 1 among all scores of a row."""
+    """This is a sigmoid of each score on its own: a softmax shares 1 among all scores of a row."""
     return torch.sigmoid(scores)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def logarithm_of_weights(scores, dim=-1):
     """These are logarithms of the weights: the last exp is missing."""
     return scores - _log_sum(scores, dim)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def smallest_wins(scores, dim=-1):
-    """The smallest score gets the largest weight: a minus sign too many."""
+    """The smallest score gets the largest weight: there is one minus sign too many."""
     return _share(_exp(-scores.masked_fill(scores == -torch.inf, torch.inf), dim), dim)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def power_of_two(scores, dim=-1):
     """These are powers of 2, not of e: use exp."""
     return _share(torch.exp2(scores - _peak(scores, dim)), dim)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def squared_instead(scores, dim=-1):
     """You squared the scores instead of raising e to them."""
     return _share(scores**2, dim)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def hard_maximum(scores, dim=-1):
-    """All the weight lies on the largest score: that is an argmax, softmax shares it out."""
+    """All the weight is on the largest score: that is an argmax, a softmax shares it out."""
     return (scores == _peak(scores, dim)).to(scores.dtype)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def softmax_twice(scores, dim=-1):
     """The softmax was applied twice: the weights are far too even."""
     return _share(_exp(_share(_exp(scores, dim), dim), dim), dim)
@@ -250,35 +288,36 @@ def softmax_twice(scores, dim=-1):
 
 @softmax.slip(LARGEST_SCORE)
 def largest_taken_off_above_only(scores, dim=-1):
-    """The largest score is taken off above, but not in the sum below: both need the same powers."""
+    """You subtracted the largest score above the fraction bar, but not in the sum below it: both
+    need the same powers."""
     return _exp(scores, dim) / torch.exp(scores).sum(dim, keepdim=True)
 
 
 @softmax.slip(LARGEST_SCORE)
 def largest_taken_off_after_exp(scores, dim=-1):
-    """You took the largest score off the powers: it comes off the scores, before exp."""
+    """You subtracted the largest score from the powers: subtract it from the scores, before exp."""
     peak = _peak(scores, dim)
     powers = torch.exp(scores) - peak.masked_fill(peak == -torch.inf, 0)
     return powers / powers.sum(dim, keepdim=True)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(FORMULA)
 def e_rounded(scores, dim=-1):
-    """Your e has too few digits: torch.exp knows all of them."""
+    """Your e has too few digits: use torch.exp."""
     peak = _peak(scores, dim)
     return _share(2.718 ** (scores - peak.masked_fill(peak == -torch.inf, 0)), dim)
 
 
 @softmax.slip(LARGEST_SCORE)
 def smallest_taken_off(scores, dim=-1):
-    """You took off the smallest score: exp of what is left still overflows, take the largest."""
+    """You subtracted the smallest score: exp of the rest still overflows. Subtract the largest."""
     low = -_peak(-scores.masked_fill(scores == -torch.inf, torch.inf), dim)
     return _share(torch.exp(scores - low.masked_fill(low == torch.inf, 0)), dim)
 
 
 @softmax.slip(LARGEST_SCORE)
 def mean_taken_off(scores, dim=-1):
-    """You took off the mean: a score far above it still overflows, take off the largest."""
+    """You subtracted the mean: a score far above it still overflows. Subtract the largest."""
     closed = scores == -torch.inf
     count = (~closed).sum(dim, keepdim=True).clamp_min(1)
     mean = scores.masked_fill(closed, 0).sum(dim, keepdim=True) / count
@@ -287,61 +326,63 @@ def mean_taken_off(scores, dim=-1):
 
 @softmax.slip(LARGEST_SCORE)
 def largest_size_taken_off(scores, dim=-1):
-    """You took off the largest size, sign dropped: take off the largest score itself."""
+    """You subtracted the largest absolute value: subtract the largest score itself."""
     return _share(torch.exp(scores - _peak(scores.abs(), dim)), dim)
 
 
 @softmax.slip(LARGEST_SCORE)
 def scores_clamped(scores, dim=-1):
-    """The scores were clamped to keep exp finite: large ones then all weigh the same."""
+    """The scores were clamped to keep exp finite: then all large ones weigh the same. Subtract the
+    largest instead."""
     return _share(torch.exp(scores.clamp(-50, 50)).masked_fill(scores == -torch.inf, 0), dim)
 
 
 @softmax.slip(LARGEST_SCORE)
 def digits_lost_at_large_scores(scores, dim=-1):
-    """exp(scores - logsumexp) loses digits at 1e4: take the largest score off before, not after."""
+    """exp(scores - logsumexp) loses digits at 1e4: subtract the largest score before, not after."""
     total = _log_sum(scores, dim)
     return torch.exp(scores - total.masked_fill(total == -torch.inf, 0))
 
 
-@softmax.slip("exercises/RULES.md, What you give back")
+@softmax.slip(DTYPE)
 def float32_on_the_way(scores, dim=-1):
-    """The sum was done in float32: a float64 input lost half its digits on the way."""
+    """The sum was computed in float32: a float64 input lost half of its digits there."""
     small = scores.float()
     return _share(_exp(small, dim), dim).to(scores.dtype)
 
 
-@softmax.slip("the chapter's text, Shapes: each row of weights sums to 1")
+@softmax.slip(SUM)
 def small_number_in_the_sum(scores, dim=-1):
-    """A small number was added to the sum, so rows sum to less than 1: guard only a sum of 0."""
+    """A small number was added to the sum, so rows sum to less than 1: change the sum only where it
+    is 0."""
     powers = _exp(scores, dim)
     return powers / (powers.sum(dim, keepdim=True) + 1e-6)
 
 
-@softmax.slip("the chapter's text, Shapes: each row of weights sums to 1")
+@softmax.slip(SUM)
 def one_in_the_sum(scores, dim=-1):
-    """There is a 1 too many in the sum you divide by: the rows sum to less than 1."""
+    """There is an extra 1 in the sum that you divide by: the rows sum to less than 1."""
     powers = _exp(scores, dim)
     return powers / (powers.sum(dim, keepdim=True) + 1)
 
 
-@softmax.slip("the chapter's text, Shapes: the weight of a masked key is 0")
+@softmax.slip(ZERO)
 def weights_clamped(scores, dim=-1):
     """The weights were clamped away from 0: a masked key must get exactly 0."""
     return _share(_exp(scores, dim), dim).clamp_min(1e-9)
 
 
-@softmax.slip("the chapter's text, May be used: keepdim=True")
+@softmax.slip(KEEPDIM)
 def sum_without_keepdim(scores, dim=-1):
-    """A sum or a largest score has lost its dimension and meets the wrong rows: keepdim=True keeps
-    it."""
+    """A sum or a largest score has lost its dimension and lines up with the wrong rows:
+    keepdim=True keeps it."""
     powers = _exp(scores, dim)
     return powers / powers.sum(dim)
 
 
-@softmax.slip("the chapter's text, The formula")
+@softmax.slip(SUM)
 def divided_by_the_mean(scores, dim=-1):
-    """You divided by the mean of the powers: the rows sum to 1 only if it is their sum."""
+    """You divided by the mean of the powers: divide by their sum, so that the rows sum to 1."""
     powers = _exp(scores, dim)
     mean = powers.mean(dim, keepdim=True)
     return powers / mean.masked_fill(mean == 0, 1)
@@ -349,15 +390,15 @@ def divided_by_the_mean(scores, dim=-1):
 
 @softmax.slip(BLIND)
 def guard_lost_in_float16(scores, dim=-1):
-    """The sum of a masked slice is kept from 0 by a number that float16 rounds to 0: ask where the
-    sum is 0, and put 1 there."""
+    """The small number that keeps the sum of a masked slice above 0 is rounded to 0 in float16: put
+    1 where the sum is 0."""
     powers = _exp(scores, dim)
     return powers / powers.sum(dim, keepdim=True).clamp_min(1e-9)
 
 
-@softmax.slip("the docstring: any shape, also an empty one")
+@softmax.slip(EMPTY)
 def empty_has_no_largest(scores, dim=-1):
-    """An empty tensor has no largest score: give it back before you look for one."""
+    """An empty tensor has no largest score: return it before you look for one."""
     scores.amax(dim)
     return _share(_exp(scores, dim), dim)
 
@@ -369,10 +410,10 @@ attention_weights = Task(
     minutes=10,
     hints=(
         "You have built every part: scaled scores, a mask, a softmax. What matters is the order.",
-        "Scores first, scaled by the width of a key. Mask the scores, before they become "
-        "weights. Softmax last, over the keys.",
-        "`scaled_scores` gives [*batch, q, k]; `apply_mask` puts minus infinity into it, only when "
-        "there is a mask; your own `softmax` runs over dim -1.",
+        "Scores first, scaled by the width of a key. Mask the scores before they become weights. "
+        "The softmax comes last, over the keys.",
+        "`scaled_scores` gives [*batch, q, k]; `apply_mask` puts minus infinity into it, if there "
+        "is a mask; your own `softmax` runs over dim -1.",
     ),
 )
 
@@ -401,7 +442,7 @@ def not_scaled(query, key, mask=None):
 
 @attention_weights.slip(SCALE)
 def masked_but_not_scaled(query, key, mask=None):
-    """With a mask the scale is missing, without one it is there: both ways need it."""
+    """The scale is missing when there is a mask: it is needed with and without one."""
     if mask is None:
         return _softmax(_scaled(query, key))
     return _softmax(_closed(_scores(query, key), mask))
@@ -419,47 +460,49 @@ def times_root_d_k(query, key, mask=None):
     return _softmax(_closed(_scores(query, key) * query.shape[-1] ** 0.5, mask))
 
 
-@attention_weights.slip(SCALE)
+@attention_weights.slip(WIDTH)
 def scaled_by_a_fixed_number(query, key, mask=None):
-    """You divided by 2, right only where d_k is 4 as in document 002: take it from the tensors."""
+    """You divided by 2, which is right only where d_k is 4: read d_k from the tensors."""
     return _softmax(_closed(_scores(query, key) / 2, mask))
 
 
-@attention_weights.slip(SCALE)
+@attention_weights.slip(WIDTH)
 def scaled_by_number_of_keys(query, key, mask=None):
     """You scaled by the number of keys: it is the width of a key, its last dimension."""
     return _softmax(_closed(_scores(query, key) / key.shape[-2] ** 0.5, mask))
 
 
-@attention_weights.slip(WEIGHTS_IN_001)
+@attention_weights.slip(ROWS)
 def over_the_queries(query, key, mask=None):
-    """Your columns sum to 1, not your rows: softmax ran over dim -2, the queries."""
+    """Your columns sum to 1, not your rows: the softmax ran over dim -2, the queries."""
     return _softmax(_closed(_scaled(query, key), mask), -2)
 
 
-@attention_weights.slip(WEIGHTS_IN_001)
+@attention_weights.slip(ROWS)
 def over_dim_one(query, key, mask=None):
-    """softmax ran over dim 1: right without a batch, with one it is another dimension. Use -1."""
+    """The softmax ran over dim 1: right without a batch, but with one that is another dimension.
+    Use -1."""
     return _softmax(_closed(_scaled(query, key), mask), 1)
 
 
-@attention_weights.slip("the chapter's text, Shapes")
+@attention_weights.slip(BATCH)
 def turns_the_batch_too(query, key, mask=None):
-    """Right for one sequence, but `.T` or transpose(0, 1) swaps the batch too: use `.mT`."""
+    """Right for one sequence, but with a batch `.T` and transpose(0, 1) swap the wrong dimensions:
+    use `.mT`."""
     scores = query @ key.permute(*reversed(range(key.dim())))
     return _softmax(_closed(scores / query.shape[-1] ** 0.5, mask))
 
 
-@attention_weights.slip(WEIGHTS_IN_001)
+@attention_weights.slip(ROWS)
 def over_dim_zero(query, key, mask=None):
-    """softmax ran over dim 0, the queries or the batch: the keys are the last dimension, -1."""
+    """The softmax ran over dim 0, the queries or the batch: the keys are the last dimension, -1."""
     return _softmax(_closed(_scaled(query, key), mask), 0)
 
 
-@attention_weights.slip(WEIGHTS_IN_001)
+@attention_weights.slip(ROWS)
 def over_queries_and_keys(query, key, mask=None):
-    """All your weights together sum to 1: softmax needs a dimension, and its second argument is
-    that, not the mask."""
+    """All your weights together sum to 1: the second argument of softmax is the dimension, not the
+    mask."""
     scores = _closed(_scaled(query, key), mask)
     powers = torch.exp(scores - _largest(scores))
     return powers / powers.sum()
@@ -467,7 +510,7 @@ def over_queries_and_keys(query, key, mask=None):
 
 @attention_weights.slip(MASKING)
 def weights_of_minus_infinity(query, key, mask=None):
-    """Masked after the softmax: minus infinity belongs into the scores, before they are weights."""
+    """Masked after the softmax: put minus infinity into the scores, before they become weights."""
     return _closed(_softmax(_scaled(query, key)), mask)
 
 
@@ -477,28 +520,30 @@ def mask_ignored(query, key, mask=None):
     return _softmax(_scaled(query, key))
 
 
-@attention_weights.slip(MASKING)
+@attention_weights.slip(TRUE)
 def mask_turned_round(query, key, mask=None):
-    """The mask is turned round: True means may attend, you masked just those keys."""
+    """The mask is inverted: True means "may attend", and you masked exactly those keys."""
     return _softmax(_closed(_scaled(query, key), None if mask is None else ~mask))
 
 
 @attention_weights.slip(MASKING)
 def mask_after_softmax(query, key, mask=None):
-    """Masked after the softmax: the weights of the masked keys are lost, the rows sum to less."""
+    """Masked after the softmax: the weights of the masked keys are lost, and the rows sum to less
+    than 1."""
     weights = _softmax(_scaled(query, key))
     return weights if mask is None else weights * mask
 
 
 @attention_weights.slip(MASKING)
 def closed_with_zero(query, key, mask=None):
-    """A masked score became 0, filled in or multiplied, but exp(0) is 1: use -infinity."""
+    """A masked score became 0, by filling or by multiplying, but exp(0) is 1: use minus
+    infinity."""
     return _softmax(_closed(_scaled(query, key), mask, 0.0))
 
 
 @attention_weights.slip(BLIND)
 def closed_with_a_large_number(query, key, mask=None):
-    """Closed with a large negative number: a query that may look at nothing then sees all."""
+    """Filled with a large negative number: a query that may look at nothing then sees all."""
     return _softmax(_closed(_scaled(query, key), mask, -1e4))
 
 
@@ -508,14 +553,14 @@ def nan_for_a_masked_query(query, key, mask=None):
     return torch.softmax(_closed(_scaled(query, key), mask), -1)
 
 
-@attention_weights.slip("the chapter's text, Shapes: one row for each query")
+@attention_weights.slip(ONE_ROW)
 def keys_before_queries(query, key, mask=None):
-    """This is K Q^T, keys before queries: each row must belong to one query."""
+    """This is K Q^T, with the keys first: each row must belong to one query."""
     scores = _scaled(key, query)
     return _softmax(scores if mask is None else _closed(scores, mask.transpose(-1, -2)))
 
 
-@attention_weights.slip('document 002, "Finally, we will normalize"')
+@attention_weights.slip(FORMULA)
 def no_softmax(query, key, mask=None):
     """These are the scaled scores: the softmax is missing."""
     return _closed(_scaled(query, key), mask)
@@ -523,7 +568,8 @@ def no_softmax(query, key, mask=None):
 
 @attention_weights.slip(MASKING)
 def masked_after_and_shared_again(query, key, mask=None):
-    """Masked after the softmax: where a masked key has the largest score, nothing is left over."""
+    """Masked after the softmax: where a masked key has by far the largest score, nothing is left
+    for the others."""
     weights = _softmax(_scaled(query, key))
     if mask is None:
         return weights
@@ -545,34 +591,34 @@ def scaled_after_softmax(query, key, mask=None):
     return _softmax(_closed(_scores(query, key), mask)) / query.shape[-1] ** 0.5
 
 
-@attention_weights.slip("the chapter's text, The question")
+@attention_weights.slip(ASKED)
 def always_causal(query, key, mask=None):
-    """The future is masked although nobody asked for it: only `mask` says so here."""
+    """You masked the future although nobody asked for it: here only `mask` decides."""
     scores = _closed(_scaled(query, key), mask)
     future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
     return _softmax(scores.masked_fill(future, -torch.inf))
 
 
-@attention_weights.slip("exercises/RULES.md, What you are given")
+@attention_weights.slip(BROADCASTS)
 def mask_given_another_dimension(query, key, mask=None):
-    """The mask got a dimension that it did not ask for: hand it on as it is, it broadcasts."""
+    """You added a dimension to the mask: pass it on as it is, it broadcasts."""
     scores = _scaled(query, key)
     return _softmax(scores if mask is None else _closed(scores, mask.unsqueeze(1)))
 
 
-@attention_weights.slip(WEIGHTS_IN_001)
+@attention_weights.slip(ROWS)
 def sigmoid_of_scores(query, key, mask=None):
-    """A sigmoid weighs each key on its own: softmax shares 1 among all keys of a query."""
+    """A sigmoid weighs each key on its own: a softmax shares 1 among all keys of a query."""
     return torch.sigmoid(_closed(_scaled(query, key), mask))
 
 
-@attention_weights.slip('document 002, "Key and Query Vectors"')
+@attention_weights.slip(PAIRS)
 def query_with_itself(query, key, mask=None):
     """You compared the queries with themselves: the scores are queries against keys."""
     return _softmax(_closed(_scaled(query, query), mask))
 
 
-@attention_weights.slip('document 002, "Key and Query Vectors"')
+@attention_weights.slip(PAIRS)
 def keys_with_themselves(query, key, mask=None):
     """You compared the keys with themselves: the scores are queries against keys."""
     scores = _scaled(key, key)
@@ -581,9 +627,25 @@ def keys_with_themselves(query, key, mask=None):
 
 @attention_weights.slip(BLIND)
 def all_masked_taken_for_no_mask(query, key, mask=None):
-    """A mask that is False throughout was taken for none: ask `mask is not None`, not
-    mask.any()."""
+    """A mask that is all False was treated as no mask: test `mask is not None`, not mask.any()."""
     return _softmax(_closed(_scaled(query, key), mask if mask is not None and mask.any() else None))
+
+
+@attention_weights.slip(BROADCASTS)
+def mask_of_the_scores_shape_only(query, key, mask=None):
+    """A mask that has to be broadcast is not used: hand every mask on, whatever its shape."""
+    scores = _scaled(query, key)
+    return _softmax(
+        _closed(scores, mask if mask is not None and mask.shape == scores.shape else None)
+    )
+
+
+@attention_weights.slip(BLIND)
+def rows_of_nothing_opened(query, key, mask=None):
+    """A query that may attend to nothing was let attend to everything, to avoid NaN: its weights
+    are zeros."""
+    opened = None if mask is None else mask | ~mask.any(-1, keepdim=True)
+    return _softmax(_closed(_scaled(query, key), opened))
 
 
 # What `grader show` draws
@@ -591,7 +653,7 @@ def all_masked_taken_for_no_mask(query, key, mask=None):
 
 @draws(softmax)
 def draw_softmax(sketch):
-    """From scores to weights: each row is shared out among the keys that may be looked at."""
+    """From scores to weights: each row shares 1 among the keys that may be looked at."""
     for it in sketch.both():
         sketch.row(it.title)
         sketch.draw("masked" if it.causal else "scaled", it.masked, it.words, it.words)
@@ -603,20 +665,20 @@ def draw_softmax(sketch):
 
 @draws(attention_weights)
 def draw_attention_weights(sketch):
-    """The way from queries and keys to weights: score, scale, mask, softmax."""
+    """From queries and keys to weights: score, scale, mask, softmax."""
     for it in sketch.both():
         labels, (q, k) = (it.words, it.words), (it.query, it.key)
         sketch.row(it.title)
-        scores = sketch.call("ex01_scores.dot_product_scores", q, k)
+        scores = sketch.call("dot_product_scores", q, k)
         sketch.draw("scores", scores, *labels, made="Q K^T", printed=it.printed.get("scores"))
-        scaled = sketch.call("ex02_scaling.scale_scores", scores, k.shape[1])
+        scaled = sketch.call("scale_scores", scores, k.shape[1])
         sketch.draw("scaled", scaled, *labels, join=f"/ sqrt({k.shape[1]}) =",
                     printed=it.printed.get("scaled"))  # fmt: skip
         sketch.row()
         if it.causal:
-            mask = sketch.call("ex03_masking.causal_mask", len(it.words))
+            mask = sketch.call("causal_mask", len(it.words))
             sketch.draw("mask", mask, *labels, scale="mask", printed=it.printed.get("mask"))
-            masked = sketch.call("ex03_masking.apply_mask", scaled, mask)
+            masked = sketch.call("apply_mask", scaled, mask)
             sketch.draw("masked", masked, *labels, join="->", printed=it.printed.get("masked"))
         weights = sketch.call("attention_weights", q, k, it.mask)
         sketch.draw("weights", weights, *labels, scale="weights", join="softmax ->",

@@ -6,23 +6,75 @@ import functools
 
 import torch
 
-from grader.coach import Task
+from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
-FORMULA = "the chapter's text, The formula"
-SHAPES = "the chapter's text, Shapes"
-COMBINATION = 'document 002, "Linear Combinations"'
-ONE_ROW_PER_QUERY = "the chapter's text, Shapes: one row of weights for each query"
-SCALE = 'document 001, "The second step": the square root of d_k, the width of a key'
-WEIGHTS_IN_001 = 'document 001, "The Matrix Math": each row of weights sums to 1'
-VALUES = 'document 002, "Value Vectors"'
-ROLES = 'document 000, "Query, Key and Value Vectors in Self-Attention"'
-PROJECTIONS = 'document 002, "Key and Query Vectors": T times W'
-MASKING = 'document 002, "Key and Query Vectors": masked_fill comes before the softmax'
-BLIND = "chapter 4, Shapes: the query that may look at nothing"
-FUTURE = 'document 000, "Masked Self-Attention"; chapter 3, The formula: j <= i'
-CROSS = "the chapter's text, Shapes: where the three inputs come from"
-MEMORY = 'the docstring: "The mask says which memory tokens are real"'
+COMBINATION = (
+    'the stub of linear_combination: "Add up the tokens, each one times its weight." (after '
+    'document 002, "Linear Combinations")'
+)
+AS_THEY_ARE = 'the stub of linear_combination: "The weights are taken as they are"'
+TAKEN = 'the stub of mix_values: "The weights are taken as they are"'
+MIXTURE = (
+    'chapter 5, The formula: "This is a linear combination, and it is all that attention does '
+    'with content."'
+)
+FORMULA = 'chapter 5, The formula: "attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V"'
+ONE_ROW_PER_QUERY = 'chapter 5, Shapes: "Rows of the weights are queries, columns are keys."'
+SHAPES = (
+    'the stub of mix_values: "row i is the linear combination of the value rows with row i of '
+    'the weights"'
+)
+VECTOR = 'the stub of linear_combination: "The sum of the tokens, each times its weight [d]."'
+SCALE = (
+    'chapter 2, The formula: "d_k is the width of the keys, not their number." (after document '
+    '001, "The second step")'
+)
+ROWS = (
+    'chapter 4, The formula: "The softmax runs over the keys, so each query has a row of '
+    'weights of its own." (after document 001, "The Matrix Math")'
+)
+VALUES = (
+    'chapter 5, The formula: "the values are what is handed over" (after document 002, "Value '
+    'Vectors")'
+)
+ROLES = (
+    'chapter 5, The formula: "The queries and the keys only decide how much of each value to '
+    'take" (after document 000, "Query, Key and Value Vectors in Self-Attention")'
+)
+PROJECTIONS = (
+    'the stub of self_attention: "queries, keys and values are three projections of `x`" (after '
+    'document 002, "Key and Query Vectors")'
+)
+CROSS_PROJECTIONS = (
+    'the stub of cross_attention: "w_q: makes the queries, x @ w_q; a matrix [d, d_k]."'
+)
+MASKING = (
+    'chapter 4, The formula: "In attention the mask and the scale come before the softmax" '
+    '(after document 002, "Key and Query Vectors")'
+)
+MINUS_INFINITY = 'chapter 3, The formula: "A score of 0 would not mask anything"'
+TRUE = 'chapter 3, The formula: "A mask holds booleans, and True means "may attend""'
+BLIND = 'chapter 4, Shapes: "A query that may look at nothing gets zeros, not NaN."'
+FUTURE = (
+    'chapter 3, The formula: "a token may look at itself, too" (after document 000, "Masked '
+    'Self-Attention")'
+)
+ASKED = 'the stub of attention: "None: everywhere."'
+CAUSAL = (
+    'the stub of self_attention: "whether each token sees only itself and the tokens before it"'
+)
+CROSS = (
+    'chapter 5, Shapes: "Self-attention and cross-attention differ only in where the three '
+    'inputs come from"'
+)
+MEMORY = (
+    'the stub of cross_attention: "True on the memory tokens that may be looked at, the same '
+    'for every query"'
+)
+QUERIES = 'chapter 3, Shapes: "mask[:, None, :] makes it [batch, 1, n]"'
+BATCH = card("batch")
+DIRECTION = 'chapter 3, Shapes: "Rows are queries, columns are keys."'
 
 
 def _refusing(wrong):
@@ -43,10 +95,10 @@ linear_combination = Task(
     difficulty=1,
     minutes=5,
     hints=(
-        "Each token is multiplied by its own weight, and the products are added up. What comes out "
-        "is as wide as one token.",
-        "Write it as document 002 does, one product after the other, then for any number of "
-        "tokens: a vector of weights times a matrix whose rows are tokens.",
+        "Each token is multiplied by its own weight, and the products are added up. The result is "
+        "as wide as one token.",
+        "Write it out for two tokens, one product after the other, then for any number of them: a "
+        "vector of weights times a matrix whose rows are tokens.",
         "[n] times [n, d] is [d]: a matrix product does it. The other way: weights[:, None] is "
         "[n, 1] and lines up with the tokens, and then a sum over dim 0. Check n first.",
     ),
@@ -56,17 +108,31 @@ linear_combination = Task(
 @linear_combination.slip(COMBINATION)
 @_refusing
 def along_the_features(weights, tokens):
-    """This is tokens times weights: it adds up the features of each token. The weights belong to
-    the rows."""
+    """This is tokens times weights: it adds up the features of each token. The weights are for the
+    rows."""
     return tokens @ weights
 
 
 @linear_combination.slip(COMBINATION)
 @_refusing
 def weights_on_the_features(weights, tokens):
-    """Your weights went to the features: weights * tokens lines them up with the columns, a token
-    is a row."""
+    """You weighted the features: weights * tokens lines the weights up with the columns, but a
+    token is a row."""
     return (weights * tokens).sum(0)
+
+
+@linear_combination.slip(COMBINATION)
+@_refusing
+def first_token_once_too_often(weights, tokens):
+    """The sum began with the first token, and then that token was added again: begin with zeros."""
+    return tokens[:1].sum(0) + weights @ tokens
+
+
+@linear_combination.slip(VECTOR)
+@_refusing
+def a_sum_for_each_token(weights, tokens):
+    """The right sum, but once for each token: begin with zeros of the shape of one token, [d]."""
+    return (weights @ tokens).expand(tokens.shape)
 
 
 @linear_combination.slip(COMBINATION)
@@ -79,14 +145,15 @@ def summed_over_features(weights, tokens):
 @linear_combination.slip(COMBINATION)
 @_refusing
 def not_added_up(weights, tokens):
-    """Each token has its weight, but they are not added up: one vector [d] should be left."""
+    """Each token has its weight, but they are not added up: the result should be one vector,
+    [d]."""
     return weights[:, None] * tokens
 
 
 @linear_combination.slip(COMBINATION)
 @_refusing
 def added_up_to_a_number(weights, tokens):
-    """Everything was added up to one number: the sum goes over the tokens, features stay apart."""
+    """Everything was added up to one number: sum over the tokens, and keep the features apart."""
     return (weights[:, None] * tokens).sum()
 
 
@@ -97,17 +164,17 @@ def divided_by_n(weights, tokens):
     return (weights[:, None] * tokens).mean(0)
 
 
-@linear_combination.slip('the docstring: "The weights are taken as they are"')
+@linear_combination.slip(AS_THEY_ARE)
 @_refusing
 def divided_by_their_sum(weights, tokens):
-    """You divided the weights by their sum: they are taken as they are."""
+    """You divided the weights by their sum: take them as they are."""
     return weights / weights.sum() @ tokens
 
 
-@linear_combination.slip('the docstring: "The weights are taken as they are"')
+@linear_combination.slip(AS_THEY_ARE)
 @_refusing
 def softmax_of_the_weights(weights, tokens):
-    """You took a softmax of the weights: they are weights already, taken as they are."""
+    """You took a softmax of the weights: they are weights already, take them as they are."""
     return torch.softmax(weights, -1) @ tokens
 
 
@@ -125,17 +192,17 @@ def mean_of_the_tokens(weights, tokens):
     return (weights * 0 + 1 / len(weights)) @ tokens
 
 
-@linear_combination.slip('document 002, "Linear Combinations": there are three tokens there')
+@linear_combination.slip(COMBINATION)
 @_refusing
 def first_three_tokens(weights, tokens):
-    """Only the first three tokens are in it: document 002 has three, here there may be more."""
+    """Only the first three tokens are used: here there may be more."""
     return weights[:3] @ tokens[:3]
 
 
-@linear_combination.slip('document 002, "Linear Combinations"')
+@linear_combination.slip(COMBINATION)
 @_refusing
 def first_two_tokens(weights, tokens):
-    """Only the first two tokens are in it: go through all of them."""
+    """Only the first two tokens are used: go through all of them."""
     return weights[:2] @ tokens[:2]
 
 
@@ -149,28 +216,28 @@ def first_token_left_out(weights, tokens):
 @linear_combination.slip(COMBINATION)
 @_refusing
 def last_token_left_out(weights, tokens):
-    """The last token is left out: the sum runs up to n - 1, and that one is in it."""
+    """The last token is left out: the sum goes up to n - 1 and includes it."""
     return weights[:-1] @ tokens[:-1]
 
 
-@linear_combination.slip('the docstring: "The weights are taken as they are"')
+@linear_combination.slip(AS_THEY_ARE)
 @_refusing
 def negative_weights_dropped(weights, tokens):
-    """Tokens with a negative weight are left out: weights are taken as they are, below 0 too."""
+    """Tokens with a negative weight are left out: take the weights as they are, also below 0."""
     return weights.clamp_min(0) @ tokens
 
 
-@linear_combination.slip('the docstring: "The weights are taken as they are"')
+@linear_combination.slip(AS_THEY_ARE)
 @_refusing
 def weights_without_signs(weights, tokens):
-    """The signs of the weights are lost: they are taken as they are, below 0 too."""
+    """The signs of the weights are lost: take the weights as they are, also below 0."""
     return weights.abs() @ tokens
 
 
-@linear_combination.slip(SHAPES)
+@linear_combination.slip(VECTOR)
 @_refusing
 def still_a_matrix(weights, tokens):
-    """The values are right, but they are a matrix of one row, [1, d]: the answer is [d]."""
+    """The values are right, but in a matrix of one row, [1, d]: return a vector, [d]."""
     return weights[None] @ tokens
 
 
@@ -180,12 +247,12 @@ mix_values = Task(
     difficulty=2,
     minutes=5,
     hints=(
-        "Row i of the weights tells how much query i takes from each value. That is your linear "
+        "Row i of the weights says how much query i takes from each value. That is your linear "
         "combination, once for every query.",
         "All rows at once are one matrix product: weights first, then values. The number of keys "
         "is what both share, and it disappears.",
         "`@` on [*batch, q, k] and [*batch, k, d_v] gives [*batch, q, d_v]. It would also repeat a "
-        "batch of 1: compare the batches and the number of keys before, and raise ValueError.",
+        "batch of 1: compare the batches and the numbers of keys first, and raise ValueError.",
     ),
 )
 
@@ -200,21 +267,29 @@ def weights_on_their_side(weights, value):
 @mix_values.slip(SHAPES)
 @_refusing
 def values_on_their_side(weights, value):
-    """The values were transposed: each value is a row, so weights @ value fits as it is."""
+    """The values were transposed: each value is a row, so weights @ value fits without a
+    transpose."""
     return weights @ value.mT
 
 
 @mix_values.slip(SHAPES)
 @_refusing
 def values_first(weights, value):
-    """This is value @ weights: the weights stand first, one row of them for each query."""
+    """This is value @ weights: the weights come first, one row of them for each query."""
     return value @ weights
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(SHAPES)
+@_refusing
+def last_key_alone(weights, value):
+    """Only the last key's value is left: the loop overwrites the sum, write += in place of =."""
+    return weights[..., -1:] @ value[..., -1:, :]
+
+
+@mix_values.slip(MIXTURE)
 @_refusing
 def one_by_one(weights, value):
-    """You multiplied place by place (*): a mixture needs the matrix product (@)."""
+    """You multiplied entry by entry (*): a mixture needs the matrix product (@)."""
     return weights * value
 
 
@@ -225,22 +300,22 @@ def mixture_on_its_side(weights, value):
     return (weights @ value).mT
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(MIXTURE)
 @_refusing
 def mix_not_added_up(weights, value):
     """Each value has its weight, but they are not added up: the sum over the keys is missing."""
     return weights[..., None] * value[..., None, :, :]
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(MIXTURE)
 @_refusing
 def mix_summed_over_the_queries(weights, value):
-    """Each value has its weight, but you added up over the queries: each query adds up over the
-    keys, its row stays."""
+    """Each value has its weight, but you summed over the queries: sum over the keys, so that each
+    query keeps its row."""
     return (weights[..., None] * value[..., None, :, :]).sum(-3)
 
 
-@mix_values.slip('the docstring: "The batch dimensions of the two inputs are equal"')
+@mix_values.slip(BATCH)
 @_refusing
 def values_without_queries(weights, value):
     """Right for one sequence; in a batch the values line up with the queries: give them a dimension
@@ -248,66 +323,67 @@ def values_without_queries(weights, value):
     return (weights[..., None] * value).sum(-2)
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(MIXTURE)
 @_refusing
 def divided_by_the_keys(weights, value):
     """You divided by the number of keys: the weights already say how much, so it is a sum."""
     return weights @ value / value.shape[-2]
 
 
-@mix_values.slip('the docstring: "The weights are taken as they are"')
+@mix_values.slip(TAKEN)
 @_refusing
 def softmax_again(weights, value):
-    """A softmax was taken of the weights: they are weights already, taken as they are."""
+    """You took a softmax of the weights: they are weights already, take them as they are."""
     return torch.softmax(weights, -1) @ value
 
 
-@mix_values.slip('the docstring: "The weights are taken as they are"')
+@mix_values.slip(TAKEN)
 @_refusing
 def rows_made_to_sum_to_1(weights, value):
-    """You divided each row by its sum: the weights are taken as they are, zeros included."""
+    """You divided each row by its sum: take the weights as they are, rows of zeros included."""
     return weights / weights.sum(-1, keepdim=True) @ value
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(MIXTURE)
 @_refusing
 def plain_mean(weights, value):
     """Every query gets the mean of the values: the weights are not used."""
     return (weights * 0 + 1 / value.shape[-2]) @ value
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(MIXTURE)
 @_refusing
 def plain_sum(weights, value):
     """Every query gets the sum of the values: the weights are not used."""
     return (weights * 0 + 1) @ value
 
 
-@mix_values.slip('the docstring: "The weights are taken as they are"')
+@mix_values.slip(TAKEN)
 @_refusing
 def negative_shares_dropped(weights, value):
-    """Values with a negative weight are left out: weights are taken as they are, below 0 too."""
+    """Values with a negative weight are left out: take the weights as they are, also below 0."""
     return weights.clamp_min(0) @ value
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(MIXTURE)
 @_refusing
 def last_value_left_out(weights, value):
-    """The last value is left out: the sum runs over all the keys, the last one among them."""
+    """The last value is left out: the sum includes all keys, also the last one."""
     return weights[..., :-1] @ value[..., :-1, :]
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(MIXTURE)
 @_refusing
 def first_value_left_out(weights, value):
     """The first value is left out: counting starts at 0."""
     return weights[..., 1:] @ value[..., 1:, :]
 
 
-@mix_values.slip(FORMULA)
+@mix_values.slip(MIXTURE)
 @_refusing
 def largest_takes_all(weights, value):
-    """Every query gets the value with its largest weight: a mixture has a part of all of them."""
+    """Every query gets the value with its largest weight: a mixture takes a part of each of
+    them."""
     return (weights == weights.amax(-1, keepdim=True)).to(value) @ value
 
 
@@ -325,17 +401,17 @@ def first_query_only(weights, value):
     return weights[..., 0, :] @ value
 
 
-@mix_values.slip('the docstring: "The batch dimensions of the two inputs are equal"')
+@mix_values.slip(BATCH)
 @_refusing
 def two_dimensions_only(weights, value):
-    """torch.mm takes matrices only: torch.matmul, or @, lets batches stand in front."""
+    """torch.mm takes only matrices: torch.matmul, or @, takes batches as well."""
     return torch.mm(weights, value)
 
 
-@mix_values.slip('the docstring: "The batch dimensions of the two inputs are equal"')
+@mix_values.slip(BATCH)
 @_refusing
 def three_dimensions_only(weights, value):
-    """torch.bmm wants just one batch dimension: torch.matmul, or @, takes none or several."""
+    """torch.bmm takes exactly one batch dimension: torch.matmul, or @, takes none or several."""
     return torch.bmm(weights, value)
 
 
@@ -345,12 +421,12 @@ attention = Task(
     difficulty=2,
     minutes=5,
     hints=(
-        "Everything is there: chapter 4 made the weights out of query, key and mask, and the "
+        "Everything is there: chapter 4 makes the weights out of query, key and mask, and the "
         "function above mixes values by weights.",
-        "The values take no part in the weights. The scale comes from the width of the keys, even "
-        "where the values have another one.",
-        "`attention_weights`, given the mask as well, is [*batch, q, k]; `mix_values` makes "
-        "[*batch, q, d_v] of it. Both check their shapes already.",
+        "The values have no influence on the weights. The scale comes from the width of the keys, "
+        "even where the values have another width.",
+        "`attention_weights`, with the mask, gives [*batch, q, k]; `mix_values` turns that into "
+        "[*batch, q, d_v]. Both check their shapes already.",
     ),
 )
 
@@ -382,6 +458,20 @@ def _causal(x, ahead=0):
 
 
 @attention.slip(SCALE)
+def mixture_scaled(query, key, value, mask=None):
+    """You divided the mixture by the square root of d_k: divide the scores, before the softmax."""
+    return _attend(query, key, value, mask, width=1) / key.shape[-1] ** 0.5
+
+
+@attention.slip(ROWS)
+def one_softmax_for_the_table(query, key, value, mask=None):
+    """One softmax ran over the whole table of scores: each query has a softmax of its own, over
+    its keys."""
+    scores = _closed(_scores(query, key), mask)
+    return _softmax(scores.flatten(-2)).reshape(scores.shape) @ value
+
+
+@attention.slip(SCALE)
 def not_scaled(query, key, value, mask=None):
     """The scale is missing: divide the scores by the square root of d_k."""
     return _attend(query, key, value, mask, width=1)
@@ -389,7 +479,7 @@ def not_scaled(query, key, value, mask=None):
 
 @attention.slip(SCALE)
 def masked_but_not_scaled(query, key, value, mask=None):
-    """With a mask the scale is missing, without one it is there: both ways need it."""
+    """The scale is missing when there is a mask: it is needed with and without one."""
     return _attend(query, key, value, mask, width=None if mask is None else 1)
 
 
@@ -417,7 +507,7 @@ def scaled_by_number_of_keys(query, key, value, mask=None):
     return _attend(query, key, value, mask, width=key.shape[-2])
 
 
-@attention.slip(WEIGHTS_IN_001)
+@attention.slip(ROWS)
 def over_the_queries(query, key, value, mask=None):
     """The softmax ran over the queries, dim -2: each row of weights has to sum to 1, dim -1."""
     return _attend(query, key, value, mask, dim=-2)
@@ -440,19 +530,20 @@ def keys_before_queries(query, key, value, mask=None):
 
 @attention.slip(ONE_ROW_PER_QUERY)
 def attention_weights_on_their_side(query, key, value, mask=None):
-    """The weights were transposed before they met the values: rows belong to queries."""
+    """The weights were transposed before they were multiplied with the values: rows belong to
+    queries."""
     return _weights(query, key, mask).mT @ value
 
 
 @attention.slip(VALUES)
 def keys_handed_over(query, key, value, mask=None):
-    """You mixed the keys: they only decide how much, what is handed over are the values."""
+    """You mixed the keys: they only decide how much, and the values are what is handed over."""
     return _attend(query, key, key, mask)
 
 
 @attention.slip(VALUES)
 def queries_handed_over(query, key, value, mask=None):
-    """You mixed the queries: they only decide how much, what is handed over are the values."""
+    """You mixed the queries: they only decide how much, and the values are what is handed over."""
     return _attend(query, key, query, mask)
 
 
@@ -482,30 +573,32 @@ def without_values(query, key, value, mask=None):
 
 @attention.slip(FORMULA)
 def softmax_twice(query, key, value, mask=None):
-    """The softmax was applied twice: attention_weights has done it, and the mix became too even."""
+    """The softmax was applied twice: attention_weights has done it already, so the weights became
+    too even."""
     return torch.softmax(_weights(query, key, mask), -1) @ value
 
 
 @attention.slip(FORMULA)
 def mean_of_the_values(query, key, value, mask=None):
-    """Every query gets the mean of the values that it may look at: its scores have no say."""
+    """Every query gets the mean of the values that it may look at: the scores have no influence."""
     return _softmax(_closed(_scores(query, key) * 0, mask)) @ value
 
 
 @attention.slip(FORMULA)
 def best_value_alone(query, key, value, mask=None):
-    """Every query gets just the value of its best key: softmax shares, argmax does not."""
+    """Every query gets just the value of its best key: a softmax shares the weight, an argmax does
+    not."""
     weights = _weights(query, key, mask)
     return ((weights == weights.amax(-1, keepdim=True)) & (weights > 0)).to(value) @ value
 
 
 @attention.slip(FORMULA)
 def sigmoid_instead(query, key, value, mask=None):
-    """A sigmoid weighs each key on its own: softmax shares 1 among all keys of a query."""
+    """A sigmoid weighs each key on its own: a softmax shares 1 among all keys of a query."""
     return torch.sigmoid(_closed(_scores(query, key), mask)) @ value
 
 
-@attention.slip(SHAPES)
+@attention.slip(FORMULA)
 def mixed_over_features(query, key, value, mask=None):
     """The softmax ran over the values, after the mix: it belongs to the scores, before it."""
     return torch.softmax(_closed(_scores(query, key), mask, 0.0) @ value, -1)
@@ -517,29 +610,29 @@ def mask_ignored(query, key, value, mask=None):
     return _attend(query, key, value)
 
 
-@attention.slip(MASKING)
+@attention.slip(TRUE)
 def mask_turned_round(query, key, value, mask=None):
-    """The mask is turned round: True means may attend, you masked just those keys."""
+    """The mask is inverted: True means "may attend", and you masked exactly those keys."""
     return _attend(query, key, value, None if mask is None else ~mask)
 
 
-@attention.slip("the chapter's text, Shapes: rows of weights are queries, columns are keys")
+@attention.slip(DIRECTION)
 def mask_on_its_side(query, key, value, mask=None):
-    """The mask was turned on its side: its rows are queries, its columns are keys."""
+    """The mask was transposed: its rows are queries, its columns are keys."""
     return _attend(query, key, value, None if mask is None else mask.mT)
 
 
 @attention.slip(MASKING)
 def mask_after_softmax(query, key, value, mask=None):
-    """Masked after the softmax: the share of the masked keys is lost, the rows sum to less than
+    """Masked after the softmax: the share of the masked keys is lost, and the rows sum to less than
     1."""
     weights = _weights(query, key)
     return (weights if mask is None else weights * mask) @ value
 
 
-@attention.slip(MASKING)
+@attention.slip(MINUS_INFINITY)
 def closed_with_zero(query, key, value, mask=None):
-    """A masked score became 0, but exp(0) is 1: it takes minus infinity."""
+    """A masked score became 0, but exp(0) is 1: use minus infinity."""
     return _attend(query, key, value, mask, fill=0.0)
 
 
@@ -552,7 +645,7 @@ def mask_added(query, key, value, mask=None):
 
 @attention.slip(BLIND)
 def closed_with_a_large_number(query, key, value, mask=None):
-    """Closed with a large negative number: a query that may look at nothing then gets the mean of
+    """Filled with a large negative number: a query that may look at nothing then gets the mean of
     all values, not zeros."""
     return _attend(query, key, value, mask, fill=-1e4)
 
@@ -566,8 +659,7 @@ def nan_for_a_masked_query(query, key, value, mask=None):
 
 @attention.slip(BLIND)
 def all_masked_taken_for_no_mask(query, key, value, mask=None):
-    """A mask that is False throughout was taken for none: ask `mask is not None`, not
-    mask.any()."""
+    """A mask that is all False was treated as no mask: test `mask is not None`, not mask.any()."""
     return _attend(query, key, value, mask if mask is not None and mask.any() else None)
 
 
@@ -578,7 +670,7 @@ def keys_with_themselves(query, key, value, mask=None):
     return _attend(key, key, value, mask if key.shape[-2] == query.shape[-2] else None)
 
 
-@attention.slip(FUTURE)
+@attention.slip(ASKED)
 def causal_unasked(query, key, value, mask=None):
     """You masked the future although no mask was given: None means everywhere."""
     n = max(query.shape[-2], key.shape[-2])
@@ -594,12 +686,12 @@ self_attention = Task(
     minutes=10,
     hints=(
         "One sequence, three roles: the tokens themselves are neither queries nor keys nor values, "
-        "each role has its own projection of them.",
+        "and each role has its own projection of them.",
         "Project three times, each with its own weights, tokens as rows. If it is causal, make the "
         "mask of chapter 3 for n tokens. Then it is attention as above.",
         "`project_rows` gives [*batch, n, d_out], once for each weight. `causal_mask` gives [n, "
-        "n]: n is the size of dim -2 of x, and the mask belongs on its device. Without `causal` "
-        "the mask is None.",
+        "n]: n is the size of dim -2 of x, and the mask has to be on the device of x. Without "
+        "`causal` the mask is None.",
     ),
 )
 
@@ -619,13 +711,13 @@ def query_and_key_swapped(x, w_q, w_k, w_v, causal=False):
     return _self(x, w_k, w_q, w_v, _if(causal, _causal(x)))
 
 
-@self_attention.slip(ROLES)
+@self_attention.slip(PROJECTIONS)
 def keys_made_by_w_q(x, w_q, w_k, w_v, causal=False):
     """Your keys are made by w_q, like the queries: keys have weights of their own, w_k."""
     return _self(x, w_q, w_q, w_v, _if(causal, _causal(x)))
 
 
-@self_attention.slip(ROLES)
+@self_attention.slip(PROJECTIONS)
 def queries_made_by_w_k(x, w_q, w_k, w_v, causal=False):
     """Your queries are made by w_k, like the keys: queries have weights of their own, w_q."""
     return _self(x, w_k, w_k, w_v, _if(causal, _causal(x)))
@@ -657,8 +749,8 @@ def tokens_handed_over(x, w_q, w_k, w_v, causal=False):
 
 @self_attention.slip(FORMULA)
 def tokens_added(x, w_q, w_k, w_v, causal=False):
-    """The tokens themselves were added to what came out: a model does that around its attention,
-    here the attention alone is asked for."""
+    """You added the tokens themselves to the result: a model does that around its attention. Here,
+    return the attention alone."""
     mixed = _self(x, w_q, w_k, w_v, _if(causal, _causal(x)))
     return mixed + x if mixed.shape == x.shape else mixed
 
@@ -669,16 +761,16 @@ def no_projections(x, w_q, w_k, w_v, causal=False):
     return _attend(x, x, x, _if(causal, _causal(x)))
 
 
-@self_attention.slip('document 002, "Naive Attention", and why it "will not work well"')
+@self_attention.slip(FORMULA)
 def naive(x, w_q, w_k, w_v, causal=False):
-    """This is the naive attention of document 002: without queries, keys, values and softmax."""
+    """This is naive attention, without queries, keys, values and softmax."""
     return x @ x.mT @ x
 
 
 @self_attention.slip(PROJECTIONS)
 def weights_stored_as_linear_does(x, w_q, w_k, w_v, causal=False):
-    """The projection weights were transposed, as nn.Linear needs it: here they are [d, d_k], used
-    as x @ w."""
+    """The projection weights were transposed, as nn.Linear needs it: here they are [d, d_k], so use
+    x @ w."""
     return _self(x, w_q.mT, w_k.mT, w_v.mT, _if(causal, _causal(x)))
 
 
@@ -720,7 +812,7 @@ def scaled_by_number_of_tokens(x, w_q, w_k, w_v, causal=False):
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), width=x.shape[-2])
 
 
-@self_attention.slip(WEIGHTS_IN_001)
+@self_attention.slip(ROWS)
 def self_over_the_queries(x, w_q, w_k, w_v, causal=False):
     """The softmax ran over the queries, dim -2: each row of weights has to sum to 1, dim -1."""
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), dim=-2)
@@ -728,7 +820,8 @@ def self_over_the_queries(x, w_q, w_k, w_v, causal=False):
 
 @self_attention.slip(ONE_ROW_PER_QUERY)
 def self_weights_on_their_side(x, w_q, w_k, w_v, causal=False):
-    """The weights were transposed before they met the values: rows belong to queries."""
+    """The weights were transposed before they were multiplied with the values: rows belong to
+    queries."""
     return _weights(x @ w_q, x @ w_k, _if(causal, _causal(x))).mT @ (x @ w_v)
 
 
@@ -746,8 +839,8 @@ def self_without_values(x, w_q, w_k, w_v, causal=False):
 
 @self_attention.slip(FORMULA)
 def token_added(x, w_q, w_k, w_v, causal=False):
-    """The token itself was added to its row: a whole transformer does so, self-attention does
-    not."""
+    """You added the token itself to its row: a whole transformer does so, self-attention
+    does not."""
     return x + _self(x, w_q, w_k, w_v, _if(causal, _causal(x)))
 
 
@@ -757,19 +850,27 @@ def one_row_for_all(x, w_q, w_k, w_v, causal=False):
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x))).mean(-2)
 
 
-@self_attention.slip(FUTURE)
+@self_attention.slip(CAUSAL)
 def causal_ignored(x, w_q, w_k, w_v, causal=False):
     """`causal` is ignored: tokens see those that come after them."""
     return _self(x, w_q, w_k, w_v, None)
 
 
-@self_attention.slip(FUTURE)
+@self_attention.slip(CAUSAL)
 def always_causal(x, w_q, w_k, w_v, causal=False):
-    """The future is masked although nobody asked: only `causal=True` masks it."""
+    """You masked the future although nobody asked for it: only `causal=True` masks it."""
     return _self(x, w_q, w_k, w_v, _causal(x))
 
 
-@self_attention.slip(FUTURE)
+@self_attention.slip(CAUSAL)
+def rows_joined_in_dim_one(x, w_q, w_k, w_v, causal=False):
+    """The rows of the causal loop were joined along dim 1: those are the tokens only in a batch.
+    Count from the end: dim=-2."""
+    out = _self(x, w_q, w_k, w_v, _if(causal, _causal(x)))
+    return torch.cat(out.split(1, -2), 1) if causal else out
+
+
+@self_attention.slip(CAUSAL)
 def causal_if_not_asked(x, w_q, w_k, w_v, causal=False):
     """`causal` works the wrong way round: True masks the future, False does not."""
     return _self(x, w_q, w_k, w_v, _if(not causal, _causal(x)))
@@ -777,30 +878,31 @@ def causal_if_not_asked(x, w_q, w_k, w_v, causal=False):
 
 @self_attention.slip(FUTURE)
 def sees_only_the_future(x, w_q, w_k, w_v, causal=False):
-    """Your causal mask leans the wrong way: each token sees itself and what comes after it."""
+    """Your causal mask is mirrored: each token sees itself and what comes after it."""
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x).mT))
 
 
 @self_attention.slip(FUTURE)
 def causal_mask_turned_round(x, w_q, w_k, w_v, causal=False):
-    """Your causal mask is turned round: it masks the past and the token itself, and shows the
+    """Your causal mask is inverted: it masks the past and the token itself, and shows the
     future."""
     return _self(x, w_q, w_k, w_v, _if(causal, ~_causal(x)))
 
 
 @self_attention.slip(FUTURE)
 def not_itself(x, w_q, w_k, w_v, causal=False):
-    """Your causal mask masks the token itself: it is j <= i, not j < i."""
+    """Your causal mask masks the token itself: compare with j <= i, not j < i."""
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, -1)))
 
 
 @self_attention.slip(FUTURE)
 def one_step_ahead(x, w_q, w_k, w_v, causal=False):
-    """Your causal mask lets each token see the next one: its edge is one place too far right."""
+    """Your causal mask lets each token see the next one: the edge of the triangle is one place too
+    far to the right."""
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, 1)))
 
 
-@self_attention.slip("exercises/RULES.md, What you give back")
+@self_attention.slip(BATCH)
 def n_counted_from_the_front(x, w_q, w_k, w_v, causal=False):
     """Your causal mask is made for x.shape[0] tokens: in a batch that is the number of sequences.
     Count from the end: n is x.shape[-2]."""
@@ -809,15 +911,16 @@ def n_counted_from_the_front(x, w_q, w_k, w_v, causal=False):
     return _self(x, w_q, w_k, w_v, _if(causal, allowed))
 
 
-@self_attention.slip(MASKING)
+@self_attention.slip(MINUS_INFINITY)
 def future_closed_with_zero(x, w_q, w_k, w_v, causal=False):
-    """The future got the score 0, but exp(0) is 1: it takes minus infinity."""
+    """The future got the score 0, but exp(0) is 1: use minus infinity."""
     return _self(x, w_q, w_k, w_v, _if(causal, _causal(x)), fill=0.0)
 
 
 @self_attention.slip(MASKING)
 def future_closed_after_softmax(x, w_q, w_k, w_v, causal=False):
-    """The future was masked after the softmax: its share is lost, the rows sum to less than 1."""
+    """The future was masked after the softmax: its share is lost, and the rows sum to less
+    than 1."""
     weights = _weights(x @ w_q, x @ w_k)
     return (weights * _causal(x) if causal else weights) @ (x @ w_v)
 
@@ -828,11 +931,11 @@ cross_attention = Task(
     difficulty=3,
     minutes=10,
     hints=(
-        "Who looks? The tokens of x. At what? At the memory. So there is one projection of x and "
-        "there are two of the memory.",
-        "The mask says which keys are real, [*batch, k]. Attention wants to know it for each "
-        "query, [*batch, q, k]: the same row for every query. And it may not broadcast: compare "
-        "its shape with that of the memory first.",
+        "Who looks? The tokens of x. At what? At the memory. So there is one projection of x, and "
+        "two of the memory.",
+        "The mask says which keys are real, [*batch, k]. Attention wants it for each query, "
+        "[*batch, q, k]: the same row for every query. And the caller's mask may not broadcast: "
+        "compare its shape with that of the memory first.",
         "`project_rows` three times: [*batch, q, d_k], [*batch, k, d_k], [*batch, k, d_v]. A new "
         "dimension of size 1 before the last, by `unsqueeze` or None in an index, makes the mask "
         "[*batch, 1, k], which broadcasts over the queries.",
@@ -872,7 +975,8 @@ def x_ignored(x, memory, w_q, w_k, w_v, memory_mask=None):
 
 @cross_attention.slip(CROSS)
 def queries_from_memory_keys_from_x(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """x and memory have changed places in queries and keys: x asks, memory is looked at."""
+    """x and memory have changed places in queries and keys: x makes the queries, memory the
+    keys."""
     query, key, value = _made(memory, w_q), _made(x, w_k), _made(memory, w_v)
     return _attend(query, key, value, _row(memory_mask))
 
@@ -908,19 +1012,19 @@ def memory_keys_and_values_swapped(x, memory, w_q, w_k, w_v, memory_mask=None):
     return _attend(x @ w_q, memory @ w_v, memory @ w_k, _row(memory_mask))
 
 
-@cross_attention.slip(ROLES)
+@cross_attention.slip(CROSS_PROJECTIONS)
 def memory_keys_made_by_w_q(x, memory, w_q, w_k, w_v, memory_mask=None):
     """Your keys are made by w_q, like the queries: memory goes through w_k."""
     return _attend(x @ w_q, memory @ w_q, memory @ w_v, _row(memory_mask))
 
 
-@cross_attention.slip(ROLES)
+@cross_attention.slip(CROSS_PROJECTIONS)
 def x_through_w_k(x, memory, w_q, w_k, w_v, memory_mask=None):
     """Your queries are made by w_k, like the keys: x goes through w_q."""
     return _attend(x @ w_k, memory @ w_k, memory @ w_v, _row(memory_mask))
 
 
-@cross_attention.slip(ROLES)
+@cross_attention.slip(CROSS_PROJECTIONS)
 def w_q_and_w_k_swapped(x, memory, w_q, w_k, w_v, memory_mask=None):
     """w_q and w_k have changed places: x goes through w_q, memory through w_k."""
     return _attend(x @ w_k, memory @ w_q, memory @ w_v, _row(memory_mask))
@@ -932,14 +1036,14 @@ def memory_asks(x, memory, w_q, w_k, w_v, memory_mask=None):
     return _attend(memory @ w_k, x @ w_q, memory @ w_v, _row(memory_mask))
 
 
-@cross_attention.slip(PROJECTIONS)
+@cross_attention.slip(CROSS_PROJECTIONS)
 def cross_weights_as_linear_does(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """The projection weights were transposed, as nn.Linear needs it: here they are [d, d_k], used
-    as x @ w."""
+    """The projection weights were transposed, as nn.Linear needs it: here they are [d, d_k], so use
+    x @ w."""
     return _attend(x @ w_q.mT, memory @ w_k.mT, memory @ w_v.mT, _row(memory_mask))
 
 
-@cross_attention.slip(PROJECTIONS)
+@cross_attention.slip(CROSS_PROJECTIONS)
 def cross_no_projections(x, memory, w_q, w_k, w_v, memory_mask=None):
     """The weights are not used: x and memory were compared and mixed as they are."""
     return _attend(x, memory, memory, _row(memory_mask))
@@ -985,7 +1089,7 @@ def cross_scaled_by_number_of_tokens(x, memory, w_q, w_k, w_v, memory_mask=None)
     return _cross(x, memory, w_q, w_k, w_v, memory_mask, width=memory.shape[-2])
 
 
-@cross_attention.slip(WEIGHTS_IN_001)
+@cross_attention.slip(ROWS)
 def cross_over_the_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
     """The softmax ran over the queries, dim -2: each row of weights has to sum to 1, dim -1."""
     return _cross(x, memory, w_q, w_k, w_v, memory_mask, dim=-2)
@@ -993,7 +1097,8 @@ def cross_over_the_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
 
 @cross_attention.slip(ONE_ROW_PER_QUERY)
 def cross_weights_on_their_side(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """The weights were transposed before they met the values: rows belong to queries."""
+    """The weights were transposed before they were multiplied with the values: rows belong to
+    queries."""
     return _weights(x @ w_q, memory @ w_k, _row(memory_mask)).mT @ (memory @ w_v)
 
 
@@ -1003,9 +1108,10 @@ def cross_without_softmax(x, memory, w_q, w_k, w_v, memory_mask=None):
     return _closed(_scores(x @ w_q, memory @ w_k), _row(memory_mask), 0.0) @ (memory @ w_v)
 
 
-@cross_attention.slip(FUTURE)
+@cross_attention.slip(CROSS)
 def cross_causal(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """You masked a future: memory has none for x, all of its real tokens may be looked at."""
+    """You used a causal mask: memory has no future for x, all of its real tokens may be
+    looked at."""
     q, k = x.shape[-2], memory.shape[-2]
     allowed = torch.ones(q, k, dtype=torch.bool, device=x.device).tril()
     mask = allowed if memory_mask is None else allowed & _row(memory_mask)
@@ -1018,23 +1124,24 @@ def memory_mask_ignored(x, memory, w_q, w_k, w_v, memory_mask=None):
     return _cross(x, memory, w_q, w_k, w_v, None)
 
 
-@cross_attention.slip(MEMORY)
+@cross_attention.slip(TRUE)
 def memory_mask_turned_round(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """The mask is turned round: True stands on the memory tokens that may be looked at."""
+    """The mask is inverted: True is for the memory tokens that may be looked at."""
     return _cross(x, memory, w_q, w_k, w_v, None if memory_mask is None else ~memory_mask)
 
 
 @cross_attention.slip(MEMORY)
 def memory_mask_on_the_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """The mask was laid on the queries, [..., :, None]: it is about keys, the last dimension."""
+    """You applied the mask to the queries, [..., :, None]: it is for the keys, the last
+    dimension."""
     mask = None if memory_mask is None else memory_mask[..., :, None]
     return _attend(x @ w_q, memory @ w_k, memory @ w_v, mask)
 
 
-@cross_attention.slip("chapter 3, Shapes: mask[:, None, :] makes it [batch, 1, n]")
+@cross_attention.slip(QUERIES)
 def memory_mask_without_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """The mask [*batch, k] has no dimension for the queries yet: it takes [*batch, 1, k] to serve
-    each of them, counted from the end, since there may be no batch."""
+    """The mask [*batch, k] has no dimension for the queries yet: make it [*batch, 1, k], counting
+    from the end, since there may be no batch."""
     scores = _scores(x @ w_q, memory @ w_k)
     if memory_mask is not None and scores.dim() > 2:
         raise ValueError("the mask does not broadcast to the shape of the scores")
@@ -1043,19 +1150,19 @@ def memory_mask_without_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
 
 @cross_attention.slip(MASKING)
 def memory_mask_after_softmax(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """Masked after the softmax, or in the values: the share of what is not real is lost, the rows
-    sum to less than 1."""
+    """Masked after the softmax, or in the values: the share of what is not real is lost, and the
+    rows sum to less than 1."""
     weights = _weights(x @ w_q, memory @ w_k)
     return (weights if memory_mask is None else weights * _row(memory_mask)) @ (memory @ w_v)
 
 
-@cross_attention.slip(MASKING)
+@cross_attention.slip(MINUS_INFINITY)
 def memory_closed_with_zero(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """Memory that is not real got the score 0, but exp(0) is 1: it takes minus infinity."""
+    """Memory that is not real got the score 0, but exp(0) is 1: use minus infinity."""
     return _cross(x, memory, w_q, w_k, w_v, memory_mask, fill=0.0)
 
 
-@cross_attention.slip(MASKING)
+@cross_attention.slip(MINUS_INFINITY)
 def memory_zeroed(x, memory, w_q, w_k, w_v, memory_mask=None):
     """You set the memory that is not real to 0: its scores become 0, and exp(0) is 1. Mask the
     scores, with minus infinity."""
@@ -1065,22 +1172,22 @@ def memory_zeroed(x, memory, w_q, w_k, w_v, memory_mask=None):
 
 @cross_attention.slip(BLIND)
 def memory_closed_with_a_large_number(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """Filled with a large negative number: where no memory is real, the answer becomes the mean of
+    """Filled with a large negative number: where no memory is real, the result becomes the mean of
     it, not zeros."""
     return _cross(x, memory, w_q, w_k, w_v, memory_mask, fill=-1e4)
 
 
 @cross_attention.slip(BLIND)
 def nan_where_nothing_is_real(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """Where no memory is real you give NaN, as torch.softmax does: attention_weights gives
+    """Where no memory is real you return NaN, as torch.softmax does: attention_weights gives
     zeros."""
     scores = _closed(_scores(x @ w_q, memory @ w_k), _row(memory_mask))
     return torch.softmax(scores, -1) @ (memory @ w_v)
 
 
-@cross_attention.slip("the chapter's text, The formula")
+@cross_attention.slip(FORMULA)
 def x_added(x, memory, w_q, w_k, w_v, memory_mask=None):
-    """x was added to its rows: a whole transformer does so, cross-attention does not."""
+    """You added x to the result: a whole transformer does so, cross-attention does not."""
     return x + _cross(x, memory, w_q, w_k, w_v, memory_mask)
 
 
@@ -1124,11 +1231,11 @@ def draw_mix_values(sketch):
 
 
 def _before_softmax(sketch, it, query, key):
-    scaled = sketch.call("ex02_scaling.scaled_scores", query, key)
+    scaled = sketch.call("scaled_scores", query, key)
     sketch.draw("scaled", scaled, it.words, it.words, made="Q K^T / sqrt(d_k)",
                 printed=it.printed.get("scaled"))  # fmt: skip
     if it.causal:
-        mask = sketch.call("ex03_masking.causal_mask", len(it.words))
+        mask = sketch.call("causal_mask", len(it.words))
         sketch.draw("mask", mask, it.words, it.words, scale="mask", join="where",
                     printed=it.printed.get("mask"))  # fmt: skip
 
@@ -1151,17 +1258,18 @@ def draw_attention(sketch):
         sketch.sums(weights)
 
 
-def _projected(sketch, x, weights, words, names=("query", "key", "value")):
+def _projected(sketch, x, weights, words, names=("query", "key", "value"), source="x"):
     made = []
     for name, weight in zip(names, weights, strict=True):
-        made.append(sketch.call("ex01_scores.project_rows", x, weight))
-        sketch.draw(name, made[-1], words, range(weight.shape[1]), made=f"{name[0].upper()} = x W")
+        made.append(sketch.call("project_rows", x, weight))
+        formula = f"{name[0].upper()} = {source} W_{name[0]}"
+        sketch.draw(name, made[-1], words, range(weight.shape[1]), made=formula)
     return made
 
 
 @draws(self_attention)
 def draw_self_attention(sketch):
-    """One sequence plays all three parts: it asks, it is asked, and it hands over."""
+    """One sequence plays all three roles: it asks, it is asked, and it hands over."""
     for it in sketch.both():
         made = (it.w_q, it.w_k, it.w_v)
         sketch.row(it.title)
@@ -1170,7 +1278,7 @@ def draw_self_attention(sketch):
         sketch.row()
         _before_softmax(sketch, it, query, key)
         sketch.row()
-        weights = sketch.call("ex04_softmax.attention_weights", query, key, it.mask)
+        weights = sketch.call("attention_weights", query, key, it.mask)
         sketch.draw("weights", weights, it.words, it.words, scale="weights", join="softmax ->",
                     printed=it.printed.get("weights"))  # fmt: skip
         sketch.draw("values", value, it.words, range(it.value.shape[1]), made="V", join="@")
@@ -1192,11 +1300,11 @@ def draw_cross_attention(sketch):
     (query,) = _projected(sketch, x, (it.w_q,), words, ("query",))
     sketch.row('The memory: document 001, "write a poem", and one place of padding.')
     sketch.draw("memory", memory, seen, range(2))
-    key, value = _projected(sketch, memory, (it.w_k, it.w_v), seen, ("key", "value"))
+    key, value = _projected(sketch, memory, (it.w_k, it.w_v), seen, ("key", "value"), "memory")
     sketch.row()
     sketch.draw("memory mask", real, "", seen, scale="mask")
     sketch.row()
-    weights = sketch.call("ex04_softmax.attention_weights", query, key, real[None])
+    weights = sketch.call("attention_weights", query, key, real[None])
     sketch.draw("weights", weights, words, seen, scale="weights", join="softmax ->")
     sketch.draw("values", value, seen, range(2), made="V", join="@")
     out = sketch.call("cross_attention", x, memory, it.w_q, it.w_k, it.w_v, real)

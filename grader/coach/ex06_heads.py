@@ -8,22 +8,61 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout, linear
 
-from grader.coach import Task
+from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
-FOLD = "the chapter's text, Shapes: a head owns columns, never tokens"
-BY_HAND = "the chapter's text, By hand: the shortcut that gives the right shape"
-BLOCKS = 'document 000, "Implementation Details": each part of an embedding belongs to one head'
-UNFOLD = 'document 000, "Implementation Details": what a row holds when unfolded'
-MASK = "the chapter's text, Shapes: a mask knows nothing of heads"
-FORMULA = "the chapter's text, The formula"
-SCALE = "the chapter's text, Where the documents are loose: the width of one head's keys"
-ROLES = 'document 000, "Query, Key and Value Vectors in Self-Attention": the three roles'
-CROSS = 'document 000, "Attention Vs. Self-Attention": looking at another sequence'
-OUTPUT = 'document 004, "Apply output projection"'
-ANY_BATCH = "exercises/RULES.md, What you give back"
-BLIND = "chapter 4, Shapes: a query that may look at nothing gets zeros"
-SUBMODULES = "the docstring of MultiHeadAttention: the submodules"
+FOLD = 'chapter 6, Shapes: "A head owns columns, never tokens"'
+ORDER = 'chapter 6, Shapes: "then the heads move in front of the tokens"'
+BY_HAND = 'chapter 6, By hand: "the right shape, but each "head" is one token cut in two"'
+BLOCKS = (
+    'the stub of split_heads: "head i owns the i-th block of consecutive features of every '
+    'token" (after document 000, "Implementation Details")'
+)
+UNFOLD = (
+    'the stub of merge_heads: "each row holds the pieces of one token, head 0 first" (after '
+    'document 000, "Implementation Details")'
+)
+MASK = 'chapter 6, Shapes: "A mask [*batch, q, k] has no dimension for the heads."'
+TRUE = 'chapter 3, The formula: "A mask holds booleans, and True means "may attend""'
+BEFORE = 'chapter 4, The formula: "In attention the mask and the scale come before the softmax"'
+ASKED = 'the stub of MultiHeadAttention: "None: everywhere."'
+FORMULA = 'chapter 6, The formula: "MultiHead(Q, K, V) = Concat(head_0, ..., head_(h-1)) W_O"'
+WIDE = 'chapter 6, The formula: "One wide projection holds them all"'
+SCALE = (
+    'chapter 6, The formula: "the square root of the width of one head\'s keys, d_model / n_heads"'
+)
+OWN = 'chapter 6, The formula: "Each head has its own softmax over the keys"'
+KEYS = (
+    'chapter 4, The formula: "The softmax runs over the keys, so each query has a row of '
+    'weights of its own."'
+)
+ROLES = (
+    'chapter 5, The formula: "The queries and the keys only decide how much of each value to '
+    'take" (after document 000, "Query, Key and Value Vectors in Self-Attention")'
+)
+CROSS = (
+    'the stub of MultiHeadAttention: "it makes the keys and the values" (after document 000, '
+    '"Attention Vs. Self-Attention")'
+)
+OUTPUT = (
+    'the stub of MultiHeadAttention: "w_o: the output projection, applied to the joined heads." '
+    '(after document 004, "Apply output projection")'
+)
+ANY_BATCH = card("batch")
+ARGUMENTS = "exercises/RULES.md, arguments"
+BLIND = 'chapter 4, Shapes: "A query that may look at nothing gets zeros, not NaN."'
+BIAS_ROW = (
+    'the stub of MultiHeadAttention: "A query that may attend to nothing gets the bias of `w_o`"'
+)
+SUBMODULES = 'the stub of MultiHeadAttention: "The module has four layers and no other weights"'
+BIASES = 'the stub of MultiHeadAttention: "bias: whether the four layers have a bias."'
+HEADS = (
+    'the stub of MultiHeadAttention: "n_heads: how many heads; at least 1, and it divides d_model."'
+)
+STORED = (
+    'the stub of project_linear: "nn.Linear stores one row of its weight for each number of the '
+    'output"'
+)
 
 # Right, and what the slips are made of
 
@@ -115,7 +154,7 @@ split_heads = Task(
         "A head owns columns: a block of neighbouring features of every token. No token is left "
         "out of any head.",
         "Cut the last dimension in two, first which head, then which of its features. Only then "
-        "does the heads' dimension walk past the tokens.",
+        "does the dimension of the heads move in front of the tokens.",
         "[*batch, n, d_model] becomes [*batch, n, n_heads, d_head] with reshape or unflatten; then "
         "a transpose of dims -3 and -2.",
     ),
@@ -124,21 +163,21 @@ split_heads = Task(
 
 @split_heads.slip(BY_HAND)
 def cut_without_transpose(x, n_heads):
-    """Your "heads" are tokens cut in pieces: reshape went straight to [n_heads, n, d_head]. Go
+    """Your "heads" are tokens cut in pieces: reshape went straight to [n_heads, n, d_head]. Reshape
     to [n, n_heads, d_head] first, then swap heads and tokens."""
     return _cut(x, n_heads)
 
 
-@split_heads.slip(FOLD)
+@split_heads.slip(ORDER)
 def transpose_forgotten(x, n_heads):
-    """The features are folded right, but the tokens still stand before the heads: swap the two
+    """The features are split correctly, but the tokens still come before the heads: swap the two
     dimensions, [n, n_heads, d_head] to [n_heads, n, d_head]."""
     return _fold(x, n_heads)
 
 
 @split_heads.slip(BLOCKS)
 def interleaved_features(x, n_heads):
-    """Each head got every n_heads-th feature: a head owns neighbouring ones. Fold the features
+    """Each head got every n_heads-th feature: a head owns neighbouring ones. Split the features
     into (n_heads, d_head), in this order."""
     return _interleave(x, n_heads)
 
@@ -152,22 +191,22 @@ def number_taken_for_width(x, n_heads):
 
 @split_heads.slip(FOLD)
 def tokens_dealt_out(x, n_heads):
-    """You divided the tokens among the heads: every head has all of them, and a block of their
+    """You divided the tokens among the heads: every head gets all tokens, and a block of their
     features."""
     return torch.stack(x.tensor_split(n_heads, -2), -3)
 
 
 @split_heads.slip(FOLD)
 def one_head_kept(x, n_heads):
-    """You return one piece only, the first block of features: all the heads are asked for, one
-    below the other in dim -3."""
+    """You return one piece only, the first block of features: return all heads, stacked in
+    dim -3."""
     return x[..., : x.shape[-1] // n_heads]
 
 
 @split_heads.slip(FOLD)
 def pieces_lying_down(x, n_heads):
-    """Each piece is transposed, features before tokens: it must be [n, d_head], one token a
-    row."""
+    """Each piece is transposed, features before tokens: it must be [n, d_head], one token
+    per row."""
     return _split(x, n_heads).transpose(-1, -2)
 
 
@@ -178,23 +217,24 @@ def pieces_in_a_tuple(x, n_heads):
     return x.chunk(n_heads, -1)
 
 
-@split_heads.slip(FOLD)
+@split_heads.slip(ORDER)
 def heads_put_last(x, n_heads):
-    """The heads are the last dimension: they belong before the tokens, [n_heads, n, d_head]."""
+    """The heads are the last dimension: they have to come before the tokens, [n_heads, n,
+    d_head]."""
     return _split(x, n_heads).movedim(-3, -1)
 
 
 @split_heads.slip(ANY_BATCH)
 def heads_before_batch(x, n_heads):
-    """Right for one sequence; in a batch the heads came before the batch: stack them in dim
-    -3, not in dim 0."""
+    """Right for one sequence; in a batch your heads come before the batch: stack them in dim -3,
+    not in dim 0."""
     return torch.stack(_split(x, n_heads).unbind(-3))
 
 
 @split_heads.slip(ANY_BATCH)
 def counted_from_the_front(x, n_heads):
-    """transpose(1, 2) is right for one batch dimension only: without a batch these are tokens
-    and features, or other dimensions. Count from the end: -3 and -2."""
+    """transpose(1, 2) is right for exactly one batch dimension: with none or several, dims 1 and 2
+    are something else. Count from the end: -3 and -2."""
     return _fold(x, n_heads).transpose(1, 2)
 
 
@@ -205,17 +245,17 @@ def counted_without_batch(x, n_heads):
     return _fold(x, n_heads).transpose(0, 1)
 
 
-@split_heads.slip(FOLD)
+@split_heads.slip(ORDER)
 def turned_before_the_fold(x, n_heads):
-    """You swapped tokens and features, then reshaped: fold the features first, [n, n_heads,
-    d_head], and swap tokens and heads after that."""
+    """You swapped tokens and features, then reshaped: split the features first, [n, n_heads,
+    d_head], and then swap tokens and heads."""
     return _cut(x.mT.reshape(x.shape), n_heads)
 
 
 @split_heads.slip(ANY_BATCH)
 def one_batch_dimension_unpacked(x, n_heads):
-    """`batch, n, d_model = x.shape` wants exactly three dimensions, and there may be none, one or
-    several in front: write `*batch, n, d_model = x.shape`."""
+    """`batch, n, d_model = x.shape` works for exactly three dimensions, but there may be none, one
+    or several batch dimensions: write `*batch, n, d_model = x.shape`."""
     _batch, _n, _d_model = x.shape
     return _split(x, n_heads)
 
@@ -226,19 +266,20 @@ merge_heads = Task(
     difficulty=3,
     minutes=10,
     hints=(
-        "It is split_heads played backwards: the same two steps, in the other order.",
-        "First the heads' dimension walks back behind the tokens, so that all pieces of a token "
-        "stand side by side. Then two dimensions become one.",
+        "It is split_heads backwards: undo its two steps, in the other order.",
+        "First the dimension of the heads moves back behind the tokens, so that all pieces of a "
+        "token are side by side. Then two dimensions become one.",
         "A transpose of dims -3 and -2 gives [*batch, n, n_heads, d_head]; then flatten the last "
-        "two. After a transpose the memory is not in order: `reshape` or `flatten`, not `view`.",
+        "two. After a transpose the numbers do not lie in order: use `reshape` or `flatten`, not "
+        "`view`.",
     ),
 )
 
 
 @merge_heads.slip(BY_HAND)
 def joined_without_transpose(x):
-    """Your rows mix several tokens: reshape ran over [n_heads, n, d_head] as it lies. Swap heads
-    and tokens first, so that the pieces of one token lie side by side."""
+    """Your rows mix several tokens: you reshaped [n_heads, n, d_head] without a transpose. Swap
+    heads and tokens first, so that the pieces of one token are side by side."""
     return _join_cut(x)
 
 
@@ -251,22 +292,21 @@ def dealt_out_in_turn(x):
 
 @merge_heads.slip(UNFOLD)
 def wrong_pair_swapped(x):
-    """You swapped tokens and features (dims -2 and -1) before the reshape: it is heads and tokens
-    that change places, dims -3 and -2."""
+    """You swapped tokens and features (dims -2 and -1) before the reshape: swap heads and tokens,
+    dims -3 and -2."""
     return _join_cut(x.transpose(-1, -2).reshape(x.shape))
 
 
 @merge_heads.slip(UNFOLD)
 def tokens_and_features_swapped(x):
-    """You swapped dims -2 and -1 and joined the last two: it is heads and tokens that change
-    places, dims -3 and -2."""
+    """You swapped dims -2 and -1 and joined the last two: swap heads and tokens, dims -3 and -2."""
     return x.transpose(-1, -2).flatten(-2)
 
 
-@merge_heads.slip("exercises/RULES.md, What you give back")
+@merge_heads.slip(ANY_BATCH)
 def flattened_from_the_front(x):
-    """flatten(1) is right for one sequence only, in a batch it swallows the tokens: count from the
-    end, flatten(-2)."""
+    """flatten(1) is right for one sequence only, in a batch it also flattens the tokens: count from
+    the end, flatten(-2)."""
     return x.transpose(-3, -2).flatten(1)
 
 
@@ -279,33 +319,33 @@ def joined_within_each_head(x):
 
 @merge_heads.slip(UNFOLD)
 def mean_of_heads(x):
-    """You took the mean over the heads: every piece is kept, they stand side by side."""
+    """You took the mean over the heads: keep every piece, side by side."""
     return x.mean(-3)
 
 
 @merge_heads.slip(UNFOLD)
 def sum_of_heads(x):
-    """You added the heads up: every piece is kept, they stand side by side."""
+    """You added the heads up: keep every piece, side by side."""
     return x.sum(-3)
 
 
 @merge_heads.slip(UNFOLD)
 def heads_in_reverse(x):
-    """The heads are joined in reverse, the last one first: head 0 stands first in each row."""
+    """The heads are joined in reverse, the last one first: head 0 comes first in each row."""
     return _merge(x.flip(-3))
 
 
 @merge_heads.slip(UNFOLD)
 def below_one_another(x):
-    """The heads stand below one another, n_heads * n rows: they belong side by side, one row for
-    each token."""
+    """The heads are below one another, n_heads * n rows: put them side by side, one row for each
+    token."""
     return x.flatten(-3, -2)
 
 
 @merge_heads.slip(UNFOLD)
 def still_folded(x):
-    """Heads and tokens are swapped back, but the last two dimensions are still two: flatten them
-    into one."""
+    """Heads and tokens are swapped back, but the last two dimensions are still separate: flatten
+    them into one."""
     return x.transpose(-3, -2)
 
 
@@ -317,15 +357,23 @@ def features_before_tokens(x):
 
 @merge_heads.slip(UNFOLD)
 def only_the_first_head(x):
-    """Only head 0 is left: the pieces of all heads stand side by side in the answer."""
+    """Only head 0 is left: the pieces of all heads belong side by side in the result."""
     return x[..., 0, :, :]
 
 
 @merge_heads.slip(ANY_BATCH)
 def tokens_counted_from_the_front(x):
-    """transpose(1, 2) is right for one batch dimension only: without a batch these are tokens
-    and features, or other dimensions. Count from the end: -3 and -2."""
+    """transpose(1, 2) is right for exactly one batch dimension: with none or several, dims 1 and 2
+    are something else. Count from the end: -3 and -2."""
     return x.transpose(1, 2).flatten(-2)
+
+
+@merge_heads.slip(ANY_BATCH)
+def written_for_one_batch_dimension(x):
+    """transpose(1, 2) and a reshape to three sizes are right for exactly one batch dimension. Count
+    from the end: swap -3 and -2, and flatten(-2)."""
+    swapped = x.transpose(1, 2)
+    return swapped.reshape(swapped.shape[0], swapped.shape[1], -1)
 
 
 @merge_heads.slip(ANY_BATCH)
@@ -338,14 +386,14 @@ def tokens_counted_without_batch(x):
 @merge_heads.slip(ANY_BATCH)
 def sequences_side_by_side(x):
     """Right for one sequence; in a batch you put sequences side by side: `for piece in x` and
-    `list(x)` run over dim 0. The heads are dim -3: x.unbind(-3)."""
+    `list(x)` go through dim 0. The heads are dim -3: x.unbind(-3)."""
     return torch.cat(list(x), -1)
 
 
 @merge_heads.slip(ANY_BATCH)
 def four_dimensions_unpacked(x):
-    """`batch, n_heads, n, d_head = x.shape` wants exactly four dimensions, and there may be none,
-    one or several before the heads: write `*batch, n_heads, n, d_head = x.shape`."""
+    """`batch, n_heads, n, d_head = x.shape` works for exactly four dimensions, but there may be
+    none, one or several before the heads: write `*batch, n_heads, n, d_head = x.shape`."""
     _batch, _n_heads, _n, _d_head = x.shape
     return _merge(x)
 
@@ -356,12 +404,12 @@ multi_head = Task(
     difficulty=3,
     minutes=10,
     hints=(
-        "Once split, the heads are one more batch dimension: `attention` never notices that they "
-        "are heads. What does notice is the mask, which has no such dimension.",
+        "Once split, the heads are one more batch dimension: `attention` needs no change for them. "
+        "The mask does: it has no such dimension.",
         "Split all three, run one attention on them, merge. Before that, check the sizes, and give "
-        "the mask a dimension of size 1 where the heads stand, so that it serves them all.",
+        "the mask a dimension of size 1 where the heads are, so that it serves them all.",
         "`split_heads` gives [*batch, n_heads, q, d_head]; the scores are [*batch, n_heads, q, k]. "
-        "`expand` of the mask to [*batch, q, k] and then `unsqueeze(-3)` is [*batch, 1, q, k].",
+        "`expand` the mask to [*batch, q, k]; `unsqueeze(-3)` then makes it [*batch, 1, q, k].",
     ),
 )
 
@@ -415,7 +463,14 @@ def scaled_by_n_heads(query, key, value, n_heads, mask=None):
     return _multi(query, key, value, n_heads, mask, attend=attend)
 
 
-@multi_head.slip(FORMULA)
+@multi_head.slip(UNFOLD)
+def answers_dealt_out_in_turn(query, key, value, n_heads, mask=None):
+    """The heads are right, but the features of their results alternate: `cat` puts them side by
+    side, while `stack` with a new last dimension mixes them."""
+    return _multi(query, key, value, n_heads, mask, merge=_deal_out)
+
+
+@multi_head.slip(WIDE)
 def last_head_for_all(query, key, value, n_heads, mask=None):
     """Every head works with the features of the last one: each has a block of its own. A lambda
     made in a loop looks its variable up when it is called, after the loop."""
@@ -426,7 +481,7 @@ def last_head_for_all(query, key, value, n_heads, mask=None):
     return _multi(query, key, value, n_heads, mask, split=split)
 
 
-@multi_head.slip(FORMULA)
+@multi_head.slip(WIDE)
 def first_head_for_all(query, key, value, n_heads, mask=None):
     """Every head works with the features of the first one: each has a block of its own."""
 
@@ -462,10 +517,10 @@ def _across(query, key, value, n_heads, mask):
     return _attend(*parts, None if mask is None else mask.unsqueeze(-3)).flatten(-2)
 
 
-@multi_head.slip(FOLD)
+@multi_head.slip(ORDER)
 def heads_attend_to_each_other(query, key, value, n_heads, mask=None):
-    """Within each token, heads attend to heads: the tokens stand before the heads, and attention
-    takes the last two dimensions. Swap dims -3 and -2 first."""
+    """Within each token, heads attend to heads: the tokens come before the heads, and attention
+    works on the last two dimensions. Swap dims -3 and -2 first."""
     return _across(query, key, value, n_heads, mask)
 
 
@@ -514,20 +569,20 @@ def not_merged(query, key, value, n_heads, mask=None):
 
 @multi_head.slip(UNFOLD)
 def averaged(query, key, value, n_heads, mask=None):
-    """You took the mean over the heads: their answers stand side by side."""
+    """You took the mean over the heads: put their answers side by side."""
     return _multi(query, key, value, n_heads, mask, merge=lambda x: x.mean(-3))
 
 
 @multi_head.slip(UNFOLD)
 def joined_in_reverse(query, key, value, n_heads, mask=None):
-    """The heads are joined in reverse, the last one first: head 0 stands first in each row."""
+    """The heads are joined in reverse, the last one first: head 0 comes first in each row."""
     return _multi(query, key, value, n_heads, mask, merge=lambda x: _merge(x.flip(-3)))
 
 
 @multi_head.slip(FORMULA)
 def weights_averaged(query, key, value, n_heads, mask=None):
-    """The weights were averaged over the heads before they met the values: each head mixes its
-    values by its own weights."""
+    """The weights were averaged over the heads before they were applied to the values: each head
+    mixes its values by its own weights."""
 
     def attend(q, k, v, mask):
         return _attend(q, k, v, mask, softmax=lambda scores: _softmax(scores).mean(-3, True))
@@ -564,7 +619,7 @@ def query_and_key_swapped(query, key, value, n_heads, mask=None):
 
 @multi_head.slip(ROLES)
 def keys_mixed(query, key, value, n_heads, mask=None):
-    """You mix the keys: what is mixed are the values."""
+    """You mixed the keys: mix the values."""
     return _multi(query, key, key, n_heads, mask)
 
 
@@ -582,7 +637,7 @@ def keys_with_themselves(query, key, value, n_heads, mask=None):
     return _multi(key, key, value, n_heads, mask if key.shape == query.shape else None)
 
 
-@multi_head.slip('document 000, "Self-Attention Mechanism": weights over the keys sum to 1')
+@multi_head.slip(KEYS)
 def over_the_queries(query, key, value, n_heads, mask=None):
     """The softmax ran over the queries (dim -2): the weights of one query must sum to 1."""
 
@@ -592,7 +647,7 @@ def over_the_queries(query, key, value, n_heads, mask=None):
     return _multi(query, key, value, n_heads, mask, attend=attend)
 
 
-@multi_head.slip("the chapter's text, Where the documents are loose: it runs over the keys")
+@multi_head.slip(OWN)
 def over_the_heads(query, key, value, n_heads, mask=None):
     """The softmax ran over the heads (dim -3): each head has its own, over the keys, dim -1."""
 
@@ -602,7 +657,7 @@ def over_the_heads(query, key, value, n_heads, mask=None):
     return _multi(query, key, value, n_heads, mask, attend=attend)
 
 
-@multi_head.slip("the chapter's text, Where the documents are loose: it runs over the keys")
+@multi_head.slip(OWN)
 def one_softmax_for_all(query, key, value, n_heads, mask=None):
     """One softmax ran over all heads together: each head has its own, over the keys, dim -1."""
 
@@ -618,42 +673,42 @@ def one_softmax_for_all(query, key, value, n_heads, mask=None):
 
 @multi_head.slip(MASK)
 def mask_ignored(query, key, value, n_heads, mask=None):
-    """The mask is ignored: hand it on to the attention of every head."""
+    """The mask is ignored: pass it on to the attention of every head."""
     return _multi(query, key, value, n_heads)
 
 
-@multi_head.slip(MASK)
+@multi_head.slip(TRUE)
 def mask_turned_round(query, key, value, n_heads, mask=None):
-    """The mask is turned round: True means may attend, you masked just those keys."""
+    """The mask is inverted: True means "may attend", and you masked exactly those keys."""
     return _multi(query, key, value, n_heads, mask, place=lambda m, s: ~_for_all_heads(m, s))
 
 
 @multi_head.slip(MASK)
 def batch_of_the_mask_on_heads(query, key, value, n_heads, mask=None):
-    """The mask's batch landed on the heads: give it a head axis, [*batch, 1, q, k]. Without one,
-    head 1 gets the mask of sequence 1, and so it does if the mask is repeated in the order 0 1 2
-    0 1 2."""
+    """The mask's batch landed on the heads: give it a dimension for the heads, [*batch, 1, q, k].
+    Without one, head 1 gets the mask of sequence 1. The same happens if the masks are repeated
+    in the order 0 1 2 0 1 2."""
     return _multi(query, key, value, n_heads, mask, place=lambda m, _: m)
 
 
 @multi_head.slip(MASK)
 def unsqueezed_at_one(query, key, value, n_heads, mask=None):
-    """unsqueeze(1) is right for a mask [batch, q, k] only: in others it parts queries from keys,
-    and queries land on the heads. Expand to [*batch, q, k], then unsqueeze(-3)."""
+    """unsqueeze(1) is right for a mask [batch, q, k] only: in other masks the new dimension falls
+    between queries and keys. Expand to [*batch, q, k], then unsqueeze(-3)."""
     parts = [_split(x, n_heads) for x in (query, key, value)]
     return _merge(_attend(*parts, None if mask is None else mask.unsqueeze(1)))
 
 
 @multi_head.slip(MASK)
 def mask_of_keys_fails(query, key, value, n_heads, mask=None):
-    """A mask of the keys alone, [k], has no place for unsqueeze(-3) or [..., None, :, :]: expand
-    it to [*batch, q, k] first."""
+    """A mask of the keys alone, [k], has too few dimensions for unsqueeze(-3) or [..., None, :, :]:
+    expand it to [*batch, q, k] first."""
     return _multi(query, key, value, n_heads, mask, place=lambda m, _: m.unsqueeze(-3))
 
 
 @multi_head.slip(MASK)
 def first_head_masked(query, key, value, n_heads, mask=None):
-    """Only head 0 keeps to the mask: it serves every head alike."""
+    """Only head 0 uses the mask: it is the same for every head."""
 
     def place(mask, shape):
         rest = torch.ones(
@@ -664,7 +719,7 @@ def first_head_masked(query, key, value, n_heads, mask=None):
     return _multi(query, key, value, n_heads, mask, place=place)
 
 
-@multi_head.slip(MASK)
+@multi_head.slip(BEFORE)
 def mask_after_the_softmax(query, key, value, n_heads, mask=None):
     """Masked after the softmax: the weights of the masked keys are lost, the rest sum to less
     than 1. Mask the scores."""
@@ -689,8 +744,8 @@ def nan_for_a_masked_query(query, key, value, n_heads, mask=None):
 
 @multi_head.slip(BLIND)
 def everything_for_a_masked_query(query, key, value, n_heads, mask=None):
-    """Closed with a large negative number: a query that may look at nothing then sees all. Close
-    with minus infinity."""
+    """Filled with a large negative number: a query that may look at nothing then sees all. Use
+    minus infinity."""
 
     def attend(q, k, v, mask):
         return _attend(q, k, v, mask, fill=-3e4)
@@ -700,15 +755,14 @@ def everything_for_a_masked_query(query, key, value, n_heads, mask=None):
 
 @multi_head.slip(BLIND)
 def all_masked_taken_for_no_mask(query, key, value, n_heads, mask=None):
-    """A mask that is False throughout was taken for none: ask `mask is not None`, not
-    mask.any()."""
+    """A mask that is all False was treated as no mask: test `mask is not None`, not mask.any()."""
     return _multi(query, key, value, n_heads, mask if mask is not None and mask.any() else None)
 
 
 @multi_head.slip(ANY_BATCH)
 def three_dimensions_unpacked(query, key, value, n_heads, mask=None):
-    """`batch, q, d_model = query.shape` wants exactly three dimensions, and there may be none, one
-    or several in front: write `*batch, q, d_model = query.shape`."""
+    """`batch, q, d_model = query.shape` works for exactly three dimensions, but there may be none,
+    one or several batch dimensions: write `*batch, q, d_model = query.shape`."""
     _batch, _n, _d_model = query.shape
     return _multi(query, key, value, n_heads, mask)
 
@@ -721,12 +775,12 @@ MultiHeadAttention = Task(
     hints=(
         "MultiHead(Q, K, V) = Concat(heads) W_O: three projections, `multi_head`, one projection. "
         "Queries come from x, keys and values from what is looked at.",
-        "In __init__: call that of nn.Module first, then refuse an n_heads that does not fit, "
+        "In __init__: call the one of nn.Module first, then refuse an n_heads that does not fit, "
         "then four nn.Linear assigned to self. In forward: decide what is looked at, check the "
         "widths, project, call `multi_head`, project.",
-        "Each layer is an `nn.Linear` from d_model to d_model, told whether there is a bias, and "
-        "stands for all heads at once. Without a memory, x is looked at. The shapes are [*batch, "
-        "q, d_model] and [*batch, k, d_model], and the mask goes to `multi_head` as it is.",
+        "Each layer is an `nn.Linear` from d_model to d_model, with or without a bias, and serves "
+        "all heads at once. Without a memory, x looks at itself. The shapes are [*batch, q, "
+        "d_model] and [*batch, k, d_model], and the mask goes to `multi_head` as it is.",
     ),
 )
 
@@ -763,7 +817,7 @@ class _Layer(nn.Module):
 
 @MultiHeadAttention.slip(OUTPUT)
 class w_o_forgotten(_Layer):
-    """The joined heads come out as they are: the output projection w_o was never applied."""
+    """The joined heads are returned as they are: the output projection w_o was never applied."""
 
     def finish(self, mixed, x):
         return mixed
@@ -793,7 +847,19 @@ class w_v_and_w_o_swapped(_Layer):
         return self.w_v(mixed)
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(ANY_BATCH)
+class tokens_before_the_batch(_Layer):
+    """You swapped batch and tokens, as nn.MultiheadAttention wants it without batch_first: here
+    the batch comes first, and each sequence attends to itself."""
+
+    def mix(self, query, key, value, mask):
+        if query.ndim != 3:
+            return super().mix(query, key, value, mask)
+        swapped = [part.transpose(0, 1) for part in (query, key, value)]
+        return super().mix(*swapped, mask).transpose(0, 1)
+
+
+@MultiHeadAttention.slip(SUBMODULES)
 class w_q_for_all(_Layer):
     """Queries, keys and values are all made by w_q: use w_k for the keys, w_v for the values."""
 
@@ -801,7 +867,7 @@ class w_q_for_all(_Layer):
         return self.w_q(x), self.w_q(memory), self.w_q(memory)
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class keys_made_by_w_q(_Layer):
     """The keys are made by w_q, like the queries: w_k is never used."""
 
@@ -809,7 +875,7 @@ class keys_made_by_w_q(_Layer):
         return self.w_q(x), self.w_q(memory), self.w_v(memory)
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class queries_made_by_w_k(_Layer):
     """The queries are made by w_k, like the keys: w_q is never used."""
 
@@ -817,7 +883,7 @@ class queries_made_by_w_k(_Layer):
         return self.w_k(x), self.w_k(memory), self.w_v(memory)
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class values_made_by_w_q(_Layer):
     """The values are made by w_q, like the queries: w_v is never used."""
 
@@ -825,7 +891,7 @@ class values_made_by_w_q(_Layer):
         return self.w_q(x), self.w_k(memory), self.w_q(memory)
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class keys_made_by_w_v(_Layer):
     """The keys are made by w_v, like the values: w_k is never used."""
 
@@ -833,7 +899,7 @@ class keys_made_by_w_v(_Layer):
         return self.w_q(x), self.w_v(memory), self.w_v(memory)
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class queries_made_by_w_v(_Layer):
     """The queries are made by w_v, like the values: w_q is never used."""
 
@@ -841,56 +907,56 @@ class queries_made_by_w_v(_Layer):
         return self.w_v(x), self.w_k(memory), self.w_v(memory)
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class w_q_and_w_k_are_one(_Layer):
-    """w_q and w_k are one and the same nn.Linear under two names, so one loads over the other:
-    make a new nn.Linear for each."""
+    """w_q and w_k are one and the same nn.Linear under two names, so loading one overwrites the
+    other: make a new nn.Linear for each."""
 
     def make(self, d_model, bias):
         super().make(d_model, bias)
         self.w_k = self.w_q
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class w_q_and_w_v_are_one(_Layer):
-    """w_q and w_v are one and the same nn.Linear under two names, so one loads over the other:
-    make a new nn.Linear for each."""
+    """w_q and w_v are one and the same nn.Linear under two names, so loading one overwrites the
+    other: make a new nn.Linear for each."""
 
     def make(self, d_model, bias):
         super().make(d_model, bias)
         self.w_v = self.w_q
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class w_k_and_w_v_are_one(_Layer):
-    """w_k and w_v are one and the same nn.Linear under two names, so one loads over the other:
-    make a new nn.Linear for each."""
+    """w_k and w_v are one and the same nn.Linear under two names, so loading one overwrites the
+    other: make a new nn.Linear for each."""
 
     def make(self, d_model, bias):
         super().make(d_model, bias)
         self.w_v = self.w_k
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class one_layer_under_several_names(_Layer):
-    """w_q, w_k and w_v are one and the same nn.Linear under three names, so each loads over the
-    other: make a new nn.Linear for each."""
+    """w_q, w_k and w_v are one and the same nn.Linear under three names, so loading one overwrites
+    the others: make a new nn.Linear for each."""
 
     def make(self, d_model, bias):
         self.w_q = self.w_k = self.w_v = nn.Linear(d_model, d_model, bias=bias)
         self.w_o = nn.Linear(d_model, d_model, bias=bool(bias))
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class one_layer_four_times(_Layer):
-    """All four are one and the same nn.Linear, so each loads over the others: [nn.Linear(...)] * 4
-    makes one layer and names it four times, a comprehension makes four."""
+    """All four are one and the same nn.Linear, so loading one overwrites the others:
+    [nn.Linear(...)] * 4 makes one layer and lists it four times, a comprehension makes four."""
 
     def make(self, d_model, bias):
         self.w_q = self.w_k = self.w_v = self.w_o = nn.Linear(d_model, d_model, bias=bias)
 
 
-@MultiHeadAttention.slip(ROLES)
+@MultiHeadAttention.slip(SUBMODULES)
 class w_k_for_values(_Layer):
     """The values are made by w_k, like the keys: w_v is never used."""
 
@@ -909,7 +975,7 @@ class keys_and_values_swapped(_Layer):
 
 @MultiHeadAttention.slip(ROLES)
 class queries_and_keys_swapped(_Layer):
-    """Queries and keys have changed places: w_q is applied to x, w_k to what is looked at."""
+    """Queries and keys have changed places: w_q is applied to x, w_k to what x looks at."""
 
     def project(self, x, memory):
         return self.w_k(x), self.w_q(memory), self.w_v(memory)
@@ -933,8 +999,7 @@ class memory_ignored(_Layer):
 
 @MultiHeadAttention.slip(CROSS)
 class memory_asks(_Layer):
-    """The roles are turned round, memory asks and x answers: queries come from x, keys and values
-    from memory."""
+    """The roles are swapped: queries come from x, keys and values from memory."""
 
     def project(self, x, memory):
         return super().project(memory, x)
@@ -942,7 +1007,8 @@ class memory_asks(_Layer):
 
 @MultiHeadAttention.slip(CROSS)
 class queries_from_memory_keys_from_x(_Layer):
-    """x and memory have changed places in queries and keys: x asks, memory is looked at."""
+    """x and memory have changed places in queries and keys: x makes the queries, memory the
+    keys."""
 
     def project(self, x, memory):
         return self.w_q(memory), self.w_k(x), self.w_v(memory)
@@ -991,23 +1057,23 @@ class n_heads_ignored(_Layer):
 
 @MultiHeadAttention.slip(FORMULA)
 class as_many_heads_as_features(_Layer):
-    """Each head is one feature wide, there are d_model of them: n_heads says how many there are."""
+    """Each head is one feature wide, so there are d_model heads: there should be n_heads."""
 
     def mix(self, query, key, value, mask):
         return _multi(query, key, value, self.d_model, mask)
 
 
-@MultiHeadAttention.slip("the docstring of MultiHeadAttention: n_heads")
+@MultiHeadAttention.slip(HEADS)
 class two_heads_written_out(_Layer):
-    """There are always two heads, whatever n_heads says: a number is written out somewhere."""
+    """There are always two heads, whatever n_heads says: use n_heads instead of the number 2."""
 
     def mix(self, query, key, value, mask):
         return _multi(query, key, value, 2, mask)
 
 
-@MultiHeadAttention.slip("the docstring of MultiHeadAttention: n_heads")
+@MultiHeadAttention.slip(HEADS)
 class eight_heads_written_out(_Layer):
-    """There are always eight heads, whatever n_heads says: a number is written out somewhere."""
+    """There are always eight heads, whatever n_heads says: use n_heads instead of the number 8."""
 
     def mix(self, query, key, value, mask):
         return _multi(query, key, value, 8, mask)
@@ -1015,11 +1081,23 @@ class eight_heads_written_out(_Layer):
 
 @MultiHeadAttention.slip(FORMULA)
 class dropout_added(_Layer):
-    """Two calls differ: something random is in it, dropout, or a layer made anew in `forward`.
-    Leave dropout out, and make the layers in __init__."""
+    """Two equal calls give different results: there is dropout, or a layer that is made in
+    `forward`. Leave dropout out, and make the layers in __init__."""
 
     def finish(self, mixed, x):
         return dropout(self.w_o(mixed), 0.1, self.training)
+
+
+@MultiHeadAttention.slip(ASKED)
+class mask_kept(_Layer):
+    """The mask of an earlier call is kept in the module, and used where none was given: a call
+    without a mask masks nothing."""
+
+    kept = None
+
+    def forward(self, x, memory=None, mask=None):
+        self.kept = self.kept if mask is None else mask
+        return super().forward(x, memory, self.kept)
 
 
 @MultiHeadAttention.slip(SCALE)
@@ -1067,8 +1145,8 @@ class heads_n_heads_wide(_Layer):
 
 @MultiHeadAttention.slip(BY_HAND)
 class tokens_cut_in_pieces(_Layer):
-    """Your "heads" are tokens cut in pieces: view or reshape went straight to [n_heads, n,
-    d_head], and straight back. Call `multi_head`, or fold as split_heads does."""
+    """Your "heads" are tokens cut in pieces: view or reshape went straight to [n_heads, n, d_head],
+    and straight back. Call `multi_head`, or split as split_heads does."""
 
     def mix(self, query, key, value, mask):
         return cut_and_joined_without_transpose(query, key, value, self.n_heads, mask)
@@ -1092,10 +1170,10 @@ class heads_joined_by_reshape(_Layer):
         return joined_by_reshape(query, key, value, self.n_heads, mask)
 
 
-@MultiHeadAttention.slip(FOLD)
+@MultiHeadAttention.slip(ORDER)
 class heads_look_at_each_other(_Layer):
-    """Within each token, heads attend to heads: the tokens stand before the heads, and attention
-    takes the last two dimensions. Swap dims -3 and -2 first."""
+    """Within each token, heads attend to heads: the tokens come before the heads, and attention
+    works on the last two dimensions. Swap dims -3 and -2 first."""
 
     def mix(self, query, key, value, mask):
         return _across(query, key, value, self.n_heads, mask)
@@ -1103,7 +1181,7 @@ class heads_look_at_each_other(_Layer):
 
 @MultiHeadAttention.slip(MASK)
 class mask_not_used(_Layer):
-    """The mask is ignored: hand it on to `multi_head`."""
+    """The mask is ignored: pass it on to `multi_head`."""
 
     def mix(self, query, key, value, mask):
         return _multi(query, key, value, self.n_heads)
@@ -1111,16 +1189,24 @@ class mask_not_used(_Layer):
 
 @MultiHeadAttention.slip(MASK)
 class mask_not_used_with_memory(_Layer):
-    """The mask is ignored when there is a memory: it holds there, too."""
+    """The mask is ignored when there is a memory: use it there, too."""
 
     def forward(self, x, memory=None, mask=None):
         return super().forward(x, memory, mask if memory is None else None)
 
 
-@MultiHeadAttention.slip("exercises/RULES.md, What you are given")
+@MultiHeadAttention.slip(ARGUMENTS)
+class mask_before_memory(_Layer):
+    """In your `forward` the mask comes before the memory: in the stub the memory comes first."""
+
+    def forward(self, x, mask=None, memory=None):
+        return super().forward(x, memory, mask)
+
+
+@MultiHeadAttention.slip(TRUE)
 class mask_upside_down(_Layer):
-    """The mask is turned round: True means may attend, you masked just those keys. (PyTorch's own
-    module has it the other way.)"""
+    """The mask is inverted: True means "may attend", and you masked exactly those keys. (PyTorch's
+    own module has it the other way round.)"""
 
     def mix(self, query, key, value, mask):
         return mask_turned_round(query, key, value, self.n_heads, mask)
@@ -1128,8 +1214,8 @@ class mask_upside_down(_Layer):
 
 @MultiHeadAttention.slip(MASK)
 class mask_batch_on_heads(_Layer):
-    """The mask's batch landed on the heads: head 1 got the mask of sequence 1. It needs a
-    dimension of size 1 for the heads, [*batch, 1, q, k]; `multi_head` sees to that."""
+    """The mask's batch landed on the heads: head 1 got the mask of sequence 1. The mask needs a
+    dimension of size 1 for the heads, [*batch, 1, q, k]; `multi_head` does that."""
 
     def mix(self, query, key, value, mask):
         return batch_of_the_mask_on_heads(query, key, value, self.n_heads, mask)
@@ -1137,8 +1223,9 @@ class mask_batch_on_heads(_Layer):
 
 @MultiHeadAttention.slip(MASK)
 class mask_unsqueezed_at_one(_Layer):
-    """unsqueeze(1) is right for a mask [batch, q, k] only: in others it parts queries from keys.
-    Hand the mask to `multi_head` as it is, or expand it first, then unsqueeze(-3)."""
+    """unsqueeze(1) is right for a mask [batch, q, k] only: in other masks the new dimension falls
+    between queries and keys. Pass the mask to `multi_head` as it is, or expand it first, then
+    unsqueeze(-3)."""
 
     def mix(self, query, key, value, mask):
         return unsqueezed_at_one(query, key, value, self.n_heads, mask)
@@ -1146,8 +1233,8 @@ class mask_unsqueezed_at_one(_Layer):
 
 @MultiHeadAttention.slip(MASK)
 class mask_of_keys_alone_fails(_Layer):
-    """A mask of the keys alone, [k], has no place for unsqueeze(-3) or [..., None, :, :]: expand
-    it to [*batch, q, k] first, or hand it to `multi_head` as it is."""
+    """A mask of the keys alone, [k], has too few dimensions for unsqueeze(-3) or [..., None, :, :]:
+    expand it to [*batch, q, k] first, or pass it to `multi_head` as it is."""
 
     def mix(self, query, key, value, mask):
         return mask_of_keys_fails(query, key, value, self.n_heads, mask)
@@ -1155,15 +1242,15 @@ class mask_of_keys_alone_fails(_Layer):
 
 @MultiHeadAttention.slip(MASK)
 class mask_unsqueezed_twice(_Layer):
-    """The mask got a dimension for the heads here, and `multi_head` gives it one, too: hand it on
-    as it came."""
+    """You gave the mask a dimension for the heads, but `multi_head` does that already: pass the
+    mask on as it came."""
 
     def mix(self, query, key, value, mask):
         more = None if mask is None else mask[..., None, :, :]
         return _multi(query, key, value, self.n_heads, more)
 
 
-@MultiHeadAttention.slip(BLIND)
+@MultiHeadAttention.slip(BIAS_ROW)
 class nan_in_masked_rows(_Layer):
     """A query that may look at nothing gives NaN: torch.softmax divides 0 by 0 there. Its heads
     give zeros, so its row is the bias of w_o."""
@@ -1172,7 +1259,7 @@ class nan_in_masked_rows(_Layer):
         return nan_for_a_masked_query(query, key, value, self.n_heads, mask)
 
 
-@MultiHeadAttention.slip(BLIND)
+@MultiHeadAttention.slip(BIAS_ROW)
 class everything_in_masked_rows(_Layer):
     """Filled with a large negative number: a query that may look at nothing then sees all. Its
     heads give zeros, so its row is the bias of w_o."""
@@ -1181,7 +1268,7 @@ class everything_in_masked_rows(_Layer):
         return everything_for_a_masked_query(query, key, value, self.n_heads, mask)
 
 
-@MultiHeadAttention.slip(BLIND)
+@MultiHeadAttention.slip(BIAS_ROW)
 class masked_rows_emptied_at_the_end(_Layer):
     """The row of a query that may look at nothing was set to 0 after w_o: its heads give zeros, so
     its row is the bias of w_o."""
@@ -1194,10 +1281,10 @@ class masked_rows_emptied_at_the_end(_Layer):
         return out * mask.expand(*out.shape[:-1], looked_at.shape[-2]).any(-1, keepdim=True)
 
 
-@MultiHeadAttention.slip("the chapter's text, Shapes: no mask, no masked key")
+@MultiHeadAttention.slip(ASKED)
 class always_causal(_Layer):
-    """Later tokens are masked although no mask was given: which ones are is for the mask
-    alone to say."""
+    """Later tokens are masked although no mask was given: the mask alone decides which keys are
+    masked."""
 
     def mix(self, query, key, value, mask):
         shape = (*query.shape[:-1], key.shape[-2])
@@ -1205,7 +1292,7 @@ class always_causal(_Layer):
         return super().mix(query, key, value, past if mask is None else mask & past)
 
 
-@MultiHeadAttention.slip("the docstring of project_linear: a weight is stored as [d_out, d_in]")
+@MultiHeadAttention.slip(STORED)
 class weights_not_transposed(_Layer):
     """x @ weight is not what nn.Linear does: it stores the weight transposed. Call the layer,
     self.w_q(x), or transpose."""
@@ -1224,7 +1311,7 @@ class weights_not_transposed(_Layer):
         return self._apply_raw(self.w_o, mixed)
 
 
-@MultiHeadAttention.slip(SUBMODULES)
+@MultiHeadAttention.slip(BIASES)
 class biases_not_added(_Layer):
     """The layers have biases, but they are never added: call the layers, self.w_q(x), instead of
     multiplying by their weights."""
@@ -1240,23 +1327,23 @@ class biases_not_added(_Layer):
         return linear(mixed, self.w_o.weight)
 
 
-@MultiHeadAttention.slip(SUBMODULES)
+@MultiHeadAttention.slip(BIASES)
 class bias_not_handed_on(_Layer):
-    """The four layers always have a bias: hand `bias=bias` on to each nn.Linear."""
+    """The four layers always have a bias: pass `bias=bias` to each nn.Linear."""
 
     def make(self, d_model, bias):
         super().make(d_model, True)
 
 
-@MultiHeadAttention.slip(SUBMODULES)
+@MultiHeadAttention.slip(BIASES)
 class bias_never_made(_Layer):
-    """The four layers never have a bias: hand `bias=bias` on to each nn.Linear."""
+    """The four layers never have a bias: pass `bias=bias` to each nn.Linear."""
 
     def make(self, d_model, bias):
         super().make(d_model, False)
 
 
-@MultiHeadAttention.slip(SUBMODULES)
+@MultiHeadAttention.slip(BIASES)
 class w_o_always_has_a_bias(_Layer):
     """w_o has a bias although bias=False was asked for: `bias` is for all four layers."""
 
@@ -1265,7 +1352,7 @@ class w_o_always_has_a_bias(_Layer):
         self.w_o = nn.Linear(d_model, d_model)
 
 
-@MultiHeadAttention.slip(SUBMODULES)
+@MultiHeadAttention.slip(BIASES)
 class w_o_never_has_a_bias(_Layer):
     """w_o has no bias although bias=True was asked for: `bias` is for all four layers."""
 
@@ -1274,10 +1361,10 @@ class w_o_never_has_a_bias(_Layer):
         self.w_o = nn.Linear(d_model, d_model, bias=False)
 
 
-@MultiHeadAttention.slip(FORMULA)
+@MultiHeadAttention.slip(WIDE)
 class layers_of_one_head(_Layer):
-    """Your projections make the features of one head only: one wide projection holds all of them,
-    d_model to d_model, and split_heads takes it apart."""
+    """Your projections make the features of one head only: one wide projection, d_model to d_model,
+    makes the features of all heads, and split_heads takes them apart."""
 
     def make(self, d_model, bias):
         for name in ("w_q", "w_k", "w_v", "w_o"):
@@ -1288,7 +1375,7 @@ class layers_of_one_head(_Layer):
 
 @MultiHeadAttention.slip(UNFOLD)
 class w_o_of_one_head(_Layer):
-    """w_o takes one head's features, so the heads were added up or averaged before it: they stand
+    """w_o takes one head's features, so the heads were added up or averaged before it: put them
     side by side, d_model wide."""
 
     def make(self, d_model, bias):
@@ -1316,7 +1403,7 @@ class projected_twice(_Layer):
 @MultiHeadAttention.slip(SUBMODULES)
 class layers_in_a_plain_list(_Layer):
     """PyTorch does not see your layers: in a plain list or dict, or under a name without `self.`,
-    they are no submodules. Assign each one to self."""
+    they are not submodules. Assign each one to self."""
 
     def make(self, d_model, bias):
         self.layers = [nn.Linear(d_model, d_model, bias=bias) for _ in range(4)]
@@ -1333,8 +1420,8 @@ class super_init_forgotten(_Layer):
 
 @MultiHeadAttention.slip(ANY_BATCH)
 class shape_of_x_unpacked(_Layer):
-    """`batch, n, d_model = x.shape` wants exactly three dimensions, and there may be none, one or
-    several in front: write `*batch, n, d_model = x.shape`."""
+    """`batch, n, d_model = x.shape` works for exactly three dimensions, but there may be none, one
+    or several batch dimensions: write `*batch, n, d_model = x.shape`."""
 
     def project(self, x, memory):
         _batch, _n, _d_model = x.shape
@@ -1472,7 +1559,7 @@ def _draw_layer(sketch, make, n_heads, x, words, seen, printed, memory=None, mas
 
 @draws(MultiHeadAttention)
 def draw_multi_head_attention(sketch):
-    """The module at work: one head as document 001 prints it, two heads, and another sequence."""
+    """The module at work: with one head, with two heads, and looking at another sequence."""
     it = sketch.poem()
     weights = {"w_q": it.w_q.T, "w_k": it.w_k.T, "w_v": it.w_v.T, "w_o": torch.eye(2)}
 

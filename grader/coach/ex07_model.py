@@ -8,25 +8,91 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from grader.coach import Task
+from grader.coach import Task, card
+from grader.coach.common import Common
+from grader.coach.errors import error_like
 from grader.coach.ex06_heads import head_maps, right_maps
 from grader.pictures.drawings import draws
 
-WAVES = "the docstring of positional_encoding: features come in pairs of one frequency"
-ORDER = 'document 001, "The Main Ideas Behind Transformers and Attention": keeping track of order'
-LOOK_UP = 'document 004, "Word embedding to sequence matrix"'
-UNKNOWN = "the docstring of encode_words: a word that it lacks is an error, not an id"
-AVERAGE = 'document 004, "Input neural network": the average of the embeddings, Z1'
-PADDING = "the chapter's text, Shapes: the padding must stay out twice"
-ANY_ID = "the chapter's text, Shapes: any id of the vocabulary may stand in the padding"
-FORMULA = "the chapter's text, The formula: X, H, Z1, logits"
-LOOSE = "the chapter's text, Where the documents are loose"
-SUBMODULES = "the docstring of NextWordModel: the submodules"
-VOCABULARY = 'document 004, "Map to vocabulary space"'
-LOSS = "the chapter's text, The formula: loss = -log softmax(logits)[target]"
-TRAINING = "the docstring of train"
-ARGMAX = 'document 004, "Select maximum output logit"'
-NO_TRACE = "the docstring of predict: asking leaves no trace"
+WAVES = (
+    'the stub of positional_encoding: "With i = 0, 1, 2, ... feature 2i of position p is sin(p '
+    '/ 10000^(2i / d_model))"'
+)
+PAIRS = (
+    'the stub of positional_encoding: "Features come in pairs of one frequency: a sine, and the '
+    'cosine of the same angle."'
+)
+FROM_0 = 'the stub of positional_encoding: "positions are counted from 0"'
+ENCODING = 'the stub of positional_encoding: "The encoding [n, d_model]"'
+ODD = 'the stub of positional_encoding: "An odd d_model ends on a sine, whose cosine is left out."'
+ROWS = 'the stub of positional_encoding: "n: how many positions, 0 or more."'
+ORDER = (
+    'chapter 7, The formula: "Without the positional encoding this model cannot tell "not like" '
+    'from "like not"." (after document 001, "The Main Ideas Behind Transformers and Attention")'
+)
+LOOK_UP = (
+    'the stub of encode_words: "in the order of the words" (after document 004, "Word embedding '
+    'to sequence matrix")'
+)
+WORD_IDS = 'the stub of encode_words: "The ids [n], torch.long, on the CPU"'
+UNKNOWN = 'the stub of encode_words: "A word that the vocabulary lacks is an error, not an id."'
+AVERAGE = (
+    'chapter 7, The formula: "Z1 = mean of H\'s rows" (after document 004, "Input neural network")'
+)
+POOLED = 'the stub of mean_pool: "One vector per sequence [batch, d]"'
+PADDING = 'chapter 7, Shapes: "The padding must be kept out twice"'
+ANY_ID = 'chapter 7, Shapes: "the padding may hold any id of the vocabulary"'
+LENGTHS = 'chapter 7, Shapes: "lengths [batch] says how many tokens are real"'
+FORMULA = 'chapter 7, The formula: "logits = Z1 W + b"'
+CONTEXT = 'chapter 7, The formula: "the words, each with its context"'
+QUERIES = 'chapter 3, Shapes: "mask[:, None, :] makes it [batch, 1, n]"'
+TRUE = 'chapter 3, The formula: "A mask holds booleans, and True means "may attend""'
+MEMORY = 'the stub of MultiHeadAttention: "memory: the tokens looked at"'
+RAW = 'the stub of NextWordModel: "raw scores, with no softmax after `head`"'
+SCORES = 'the stub of NextWordModel: "The logits [batch, vocab_size]"'
+SUBMODULES = 'the stub of NextWordModel: "The model has three parts and no other weights"'
+NUMBER_OF_HEADS = 'the stub of NextWordModel: "n_heads: how many heads"'
+POSITIONS = (
+    'the stub of NextWordModel: "positions: whether the positional encoding is added to the '
+    'embeddings."'
+)
+VOCABULARY = (
+    'the stub of NextWordModel: "head: nn.Linear(d_model, vocab_size)." (after document 004, '
+    '"Map to vocabulary space")'
+)
+INSIDE = (
+    'chapter 7, The formula: "F.cross_entropy computes this loss from the logits, with the '
+    'softmax inside"'
+)
+LOSS = 'chapter 7, The formula: "loss = -log softmax(logits)[target]"'
+TRAINING = 'the stub of train: "The loss before each step, a list of `steps` Python floats"'
+NUMBER_OF_STEPS = (
+    'the stub of train: "steps: how many times the weights are changed. With 0 nothing changes."'
+)
+IN_PLACE = 'the stub of train: "It is changed in place: all of its weights change"'
+FRESH = 'the stub of train: "Each step starts from fresh gradients, and the steps lower the loss."'
+RATE = 'the stub of train: "lr: the learning rate."'
+ARGMAX = (
+    'the stub of predict: "The word of the vocabulary whose logit is largest." (after document '
+    '004, "Select maximum output logit")'
+)
+ANSWER = 'the stub of predict: "Name the word that the model expects after `words`."'
+ALL_WORDS = (
+    'the stub of predict: "words: the words so far, at least one." (after document 004, "Simple '
+    'language modeling in the self-attention mechanism.")'
+)
+ANY_ORDER = 'the stub of predict: "vocabulary: the id of each word, in any order."'
+NO_TRACE = (
+    'the stub of predict: "The weights of the model, their gradients and its training flags are '
+    'as they were before."'
+)
+NO_WORDS = 'the stub of predict: "ValueError: there are 0 words."'
+AGAIN = 'chapter 7, The formula: "Document 004 gives two pairs, and two more complete the table"'
+INPUTS = "exercises/RULES.md, inputs"
+DEVICE = card("device")
+DTYPE = card("dtype")
+GRADIENT = card("gradient")
+BROADCASTING = card("broadcasting")
 
 positional_encoding = Task(
     "positional_encoding",
@@ -37,18 +103,22 @@ positional_encoding = Task(
         "Two neighbouring features share one frequency: the even one is the sine of an angle, the "
         "odd one the cosine of the same angle. The angle is the position times the frequency.",
         "First the even feature numbers 0, 2, 4, ...: divided by d_model they are the exponents. "
-        "Then all angles at once, one row per position. Then sines and cosines in turn, and of "
-        "an odd d_model the last cosine is cut off.",
-        "`arange(n)` as a column [n, 1], over 10000 to the power of `arange(0, d_model, 2) / "
-        "d_model`, broadcasts to [n, pairs]. torch.stack on a new last dimension gives "
-        "[n, pairs, 2]; flatten it and keep d_model columns.",
+        "Then all angles at once, one row per position. Then sines and cosines in turn; for an odd "
+        "d_model, drop the last cosine.",
+        "`arange(n)` as a column [n, 1], divided by 10000 to the power of `arange(0, d_model, 2) / "
+        "d_model`, broadcasts to [n, pairs]. torch.stack on a new last dimension gives [n, pairs, "
+        "2]; flatten it and keep d_model columns.",
     ),
 )
 
 
-def _angles(n, d_model, device, divide=None, base=10000.0, first=0):
+def _places_and_even(n, d_model, device, first=0):
     place = torch.arange(first, first + n, device=device)[:, None]
-    even = torch.arange(0, d_model, step=2, device=device)
+    return place, torch.arange(0, d_model, step=2, device=device)
+
+
+def _angles(n, d_model, device, divide=None, base=10000.0, first=0):
+    place, even = _places_and_even(n, d_model, device, first)
     exponent = even / d_model if divide is None else divide(even)
     return place / base**exponent
 
@@ -65,22 +135,23 @@ def _encoding(n, d_model, device=None):
     return _waves(_angles(n, d_model, device), d_model)
 
 
-@positional_encoding.slip("the docstring: device")
+@positional_encoding.slip(DEVICE)
 def device_ignored(n, d_model, device=None):
-    """`device` is not used, so the table is made on the CPU: hand it on to torch.arange."""
+    """`device` is not used, so the table is made on the CPU: pass it to torch.arange."""
     return _encoding(n, d_model)
 
 
-@positional_encoding.slip(WAVES)
+@positional_encoding.slip(PAIRS)
 def sine_and_cosine_swapped(n, d_model, device=None):
     """Sine and cosine are swapped: even features are sines, so position 0 starts 0, 1, 0, 1."""
     angles = _angles(n, d_model, device)
     return _in_turn(angles.cos(), angles.sin(), d_model)
 
 
-@positional_encoding.slip(WAVES)
+@positional_encoding.slip(PAIRS)
 def all_sines_first(n, d_model, device=None):
-    """All sines stand first and all cosines after them: they take turns, sine, cosine, sine..."""
+    """All sines come first and all cosines after them: they should take turns, sine, cosine, sine
+    ..."""
     angles = _angles(n, d_model, device)
     return torch.cat((angles.sin(), angles.cos()), -1)[:, :d_model]
 
@@ -99,8 +170,8 @@ def twice_the_exponent(n, d_model, device=None):
 
 @positional_encoding.slip(WAVES)
 def feature_taken_for_pair(n, d_model, device=None):
-    """`i` counts features here, and in 2i / d_model it counts pairs: of feature j the pair is
-    j // 2, so both features of a pair have the exponent 2 * (j // 2) / d_model."""
+    """Your `i` counts features, but in 2i / d_model it counts pairs: feature j is in pair j // 2,
+    so both features of a pair have the exponent 2 * (j // 2) / d_model."""
     angles = _angles(n, d_model, device, lambda even: 2 * even / d_model)
     odd = _angles(n, d_model, device, lambda even: 2 * (even + 1) / d_model)
     return _in_turn(angles.sin(), odd.cos(), d_model)
@@ -108,19 +179,20 @@ def feature_taken_for_pair(n, d_model, device=None):
 
 @positional_encoding.slip(WAVES)
 def exponent_not_divided(n, d_model, device=None):
-    """The exponent is 2i alone: it has to be divided by d_model, so that it stays below 1."""
+    """The exponent is 2i alone: divide it by d_model, so that it stays below 1."""
     return _waves(_angles(n, d_model, device, lambda even: even * 1.0), d_model)
 
 
 @positional_encoding.slip(WAVES)
 def exponent_up_to_one(n, d_model, device=None):
-    """Your exponents run from 0 up to 1 itself: divide 2i by d_model, not by its last value."""
+    """Your exponents run from 0 to 1, with 1 included: divide 2i by d_model, not by the last value
+    of 2i."""
     return _waves(
         _angles(n, d_model, device, lambda even: even / max(1, int(even.max()))), d_model
     )  # fmt: skip
 
 
-@positional_encoding.slip(WAVES)
+@positional_encoding.slip(PAIRS)
 def a_frequency_for_each_feature(n, d_model, device=None):
     """Sine and cosine of a pair have different frequencies: feature 2i + 1 takes 2i, too."""
     angles = _angles(n, d_model, device)
@@ -128,7 +200,7 @@ def a_frequency_for_each_feature(n, d_model, device=None):
     return _in_turn(angles.sin(), odd.cos(), d_model)
 
 
-@positional_encoding.slip(WAVES)
+@positional_encoding.slip(PAIRS)
 def one_frequency(n, d_model, device=None):
     """All your pairs are alike: the power of 10000 is missing, or // made its exponent 0."""
     return _waves(_angles(n, d_model, device, lambda even: even * 0.0), d_model)
@@ -154,42 +226,42 @@ def log10_for_log(n, d_model, device=None):
 
 @positional_encoding.slip(WAVES)
 def base_1000(n, d_model, device=None):
-    """The base is 1000: a zero is missing, it is 10000."""
+    """The base is 1000: a zero is missing, it should be 10000."""
     return _waves(_angles(n, d_model, device, base=1000.0), d_model)
 
 
 @positional_encoding.slip(WAVES)
 def base_100000(n, d_model, device=None):
-    """The base is 100000: a zero too many, it is 10000."""
+    """The base is 100000: there is one zero too many, it should be 10000."""
     return _waves(_angles(n, d_model, device, base=100000.0), d_model)
 
 
-@positional_encoding.slip("the docstring of positional_encoding: positions are counted from 0")
+@positional_encoding.slip(FROM_0)
 def counted_from_one(n, d_model, device=None):
-    """Your positions start at 1: the first one is 0, so its row is 0, 1, 0, 1, ..."""
+    """Your positions start at 1: the first one has to be 0, so that its row is 0, 1, 0, 1, ..."""
     return _waves(_angles(n, d_model, device, first=1), d_model)
 
 
-@positional_encoding.slip("the docstring of positional_encoding: Returns")
+@positional_encoding.slip(ENCODING)
 def features_as_rows(n, d_model, device=None):
-    """Positions are your columns: they are the rows, [n, d_model]."""
+    """Your positions are columns: they should be rows, [n, d_model]."""
     return _encoding(n, d_model, device).T
 
 
-@positional_encoding.slip("the docstring of positional_encoding: Returns")
+@positional_encoding.slip(ENCODING)
 def with_a_batch(n, d_model, device=None):
-    """There is a dimension too many: [n, d_model] is asked for, without a batch."""
+    """There is one dimension too many: return [n, d_model], without a batch."""
     return _encoding(n, d_model, device)[None]
 
 
-@positional_encoding.slip(WAVES)
+@positional_encoding.slip(PAIRS)
 def sines_only(n, d_model, device=None):
     """All your features are sines: the odd ones are cosines."""
     angles = _angles(n, d_model, device)
     return _in_turn(angles.sin(), angles.sin(), d_model)
 
 
-@positional_encoding.slip(WAVES)
+@positional_encoding.slip(PAIRS)
 def cosines_only(n, d_model, device=None):
     """All your features are cosines: the even ones are sines."""
     angles = _angles(n, d_model, device)
@@ -198,7 +270,7 @@ def cosines_only(n, d_model, device=None):
 
 @positional_encoding.slip(WAVES)
 def exponents_odd(n, d_model, device=None):
-    """Your exponents are 1, 3, 5, ... over d_model: they are 0, 2, 4, ..., those of the even
+    """Your exponents are 1, 3, 5, ... over d_model: they should be 0, 2, 4, ..., those of the even
     features."""
     return _waves(_angles(n, d_model, device, lambda even: (even + 1) / d_model), d_model)
 
@@ -206,16 +278,14 @@ def exponents_odd(n, d_model, device=None):
 @positional_encoding.slip(WAVES)
 def power_forgotten(n, d_model, device=None):
     """You multiply 10000 by 2i / d_model: 2i / d_model is the exponent, 10000 ** (2i / d_model)."""
-    place = torch.arange(n, device=device)[:, None]
-    even = torch.arange(0, d_model, step=2, device=device)
+    place, even = _places_and_even(n, d_model, device)
     return _waves(place / (10000 * even / d_model), d_model)
 
 
 @positional_encoding.slip(WAVES)
 def times_instead_of_power(n, d_model, device=None):
     """You divide by 10000 and multiply by 2i / d_model: it is the exponent of 10000."""
-    place = torch.arange(n, device=device)[:, None]
-    even = torch.arange(0, d_model, step=2, device=device)
+    place, even = _places_and_even(n, d_model, device)
     return _waves(place / 10000 * (even / d_model), d_model)
 
 
@@ -228,7 +298,7 @@ def angles_only(n, d_model, device=None):
 
 @positional_encoding.slip(WAVES)
 def in_degrees(n, d_model, device=None):
-    """The angles were taken for degrees: torch.sin wants them as they are, in radians."""
+    """You treated the angles as degrees: torch.sin takes radians, so leave them as they are."""
     return _waves(_angles(n, d_model, device).deg2rad(), d_model)
 
 
@@ -238,9 +308,9 @@ def position_as_a_share(n, d_model, device=None):
     return _waves(_angles(n, d_model, device) / max(n, 1), d_model)
 
 
-@positional_encoding.slip("the docstring of positional_encoding: an odd d_model ends on a sine")
+@positional_encoding.slip(ODD)
 def no_place_for_an_odd_feature(n, d_model, device=None):
-    """An odd d_model has one cosine less than sines: cut one off before you put them in."""
+    """An odd d_model has one cosine fewer than sines: drop one before you put them in."""
     angles = _angles(n, d_model, device)
     table = torch.zeros((n, d_model), device=device)
     table[:, 0::2] = angles.sin()
@@ -248,41 +318,42 @@ def no_place_for_an_odd_feature(n, d_model, device=None):
     return table
 
 
-@positional_encoding.slip("the docstring of positional_encoding: an odd d_model ends on a sine")
+@positional_encoding.slip(ODD)
 def one_feature_too_many(n, d_model, device=None):
     """For an odd d_model you return one feature too many: the last cosine is left out."""
     return _waves(_angles(n, d_model, device), d_model + 1)
 
 
-@positional_encoding.slip("the docstring of positional_encoding: an odd d_model ends on a sine")
+@positional_encoding.slip(ODD)
 def one_feature_too_few(n, d_model, device=None):
     """For an odd d_model you return one feature too few: it ends on a sine of its own."""
     return _waves(_angles(n, d_model, device), d_model // 2 * 2)
 
 
-@positional_encoding.slip("the docstring of positional_encoding: an odd d_model ends on a sine")
+@positional_encoding.slip(ODD)
 def last_feature_left_at_zero(n, d_model, device=None):
-    """For an odd d_model your last feature stays 0: it is a sine like every even feature."""
+    """For an odd d_model your last feature stays 0: it has to be a sine like every even feature."""
     return F.pad(_waves(_angles(n, d_model, device), d_model // 2 * 2), (0, d_model % 2))
 
 
-@positional_encoding.slip("the docstring of positional_encoding: 10000^(2i / d_model)")
+@positional_encoding.slip(WAVES)
 def odd_width_made_even(n, d_model, device=None):
-    """For an odd d_model you divide by d_model + 1: make room for a pair, but divide by d_model."""
+    """For an odd d_model you divide by d_model + 1: make room for a whole pair, but divide by
+    d_model."""
     width = d_model + d_model % 2
     return _waves(_angles(n, d_model, device, lambda even: even / width), d_model)
 
 
-@positional_encoding.slip("the docstring of positional_encoding: 10000^(2i / d_model)")
+@positional_encoding.slip(WAVES)
 def odd_width_made_smaller(n, d_model, device=None):
     """For an odd d_model you divide by d_model - 1, perhaps by 2 * (d_model // 2): use d_model."""
     width = max(1, d_model // 2 * 2)
     return _waves(_angles(n, d_model, device, lambda even: even / width), d_model)
 
 
-@positional_encoding.slip("the docstring of positional_encoding: 10000^(2i / d_model)")
+@positional_encoding.slip(WAVES)
 def width_plus_one(n, d_model, device=None):
-    """The exponent is divided by d_model + 1: it is 2i / d_model."""
+    """You divided the exponent by d_model + 1: it should be 2i / d_model."""
     return _waves(_angles(n, d_model, device, lambda even: even / (d_model + 1)), d_model)
 
 
@@ -292,10 +363,10 @@ encode_words = Task(
     difficulty=1,
     minutes=5,
     hints=(
-        "The vocabulary knows the id of each word. A dict that is asked for what it lacks, with "
-        "square brackets, raises a KeyError by itself, and the error names the key.",
-        "Look up each word in turn, in the order in which it stands, and make one tensor of the "
-        "ids. Mind the empty list: torch cannot guess a dtype from it.",
+        "The vocabulary knows the id of each word. A dict that lacks a key raises a KeyError by "
+        "itself, if you use square brackets, and the error names the key.",
+        "Look up the words one after the other, in their order, and make one tensor of the ids. "
+        "Mind the empty list: torch cannot guess a dtype from it.",
         "A list comprehension over the words, put into `torch.tensor(..., dtype=torch.long)`, "
         "gives [n].",
     ),
@@ -308,25 +379,25 @@ def _ids(words, vocabulary, dtype=torch.long):
 
 @encode_words.slip(UNKNOWN)
 def unknown_becomes_zero(words, vocabulary):
-    """An unknown word becomes 0, and that is another word's id: let the KeyError come."""
+    """An unknown word becomes 0, and that is another word's id: let the KeyError happen."""
     return torch.tensor([vocabulary.get(word, 0) for word in words], dtype=torch.long)
 
 
 @encode_words.slip(UNKNOWN)
 def unknown_becomes_minus_one(words, vocabulary):
-    """An unknown word becomes -1, which no embedding knows: let the KeyError come."""
+    """An unknown word becomes -1, which no embedding knows: let the KeyError happen."""
     return torch.tensor([vocabulary.get(word, -1) for word in words], dtype=torch.long)
 
 
 @encode_words.slip(UNKNOWN)
 def unknown_is_left_out(words, vocabulary):
-    """An unknown word is left out, and the sentence gets shorter: let the KeyError come."""
+    """An unknown word is left out, and the sentence gets shorter: let the KeyError happen."""
     return _ids([word for word in words if word in vocabulary], vocabulary)
 
 
 @encode_words.slip(UNKNOWN)
 def unknown_is_added(words, vocabulary):
-    """An unknown word gets a new id, which no embedding knows: let the KeyError come."""
+    """An unknown word gets a new id, which no embedding knows: let the KeyError happen."""
     for word in words:
         vocabulary.setdefault(word, len(vocabulary))
     return _ids(words, vocabulary)
@@ -349,43 +420,43 @@ def refused_without_the_word(words, vocabulary):
     return _ids(words, vocabulary)
 
 
-@encode_words.slip("the docstring of encode_words: Returns")
+@encode_words.slip(WORD_IDS)
 def ids_as_floats(words, vocabulary):
-    """Your ids are floats: an embedding is asked with whole numbers, dtype torch.long."""
+    """Your ids are floats: an embedding takes whole numbers, dtype torch.long."""
     return _ids(words, vocabulary, torch.float32)
 
 
-@encode_words.slip("the docstring of encode_words: Returns")
+@encode_words.slip(WORD_IDS)
 def number_for_a_single_word(words, vocabulary):
-    """One word alone became a number, []: it is a list of one id, [1]."""
+    """A single word became a number, []: return a tensor with one id, [1]."""
     return _ids(words, vocabulary).squeeze()
 
 
-@encode_words.slip("the docstring of encode_words: Returns")
+@encode_words.slip(WORD_IDS)
 def ids_as_int32(words, vocabulary):
-    """Your ids are int32: torch.long, that is int64, is asked for."""
+    """Your ids are int32: they have to be torch.long, that is int64."""
     return _ids(words, vocabulary, torch.int32)
 
 
-@encode_words.slip("the docstring of encode_words: Returns")
+@encode_words.slip(WORD_IDS)
 def float_where_there_are_no_words(words, vocabulary):
     """Without words your tensor is float32: torch cannot guess, so say dtype=torch.long."""
     return torch.tensor([vocabulary[word] for word in words])
 
 
-@encode_words.slip("the docstring of encode_words: Returns")
+@encode_words.slip(WORD_IDS)
 def a_list_of_ids(words, vocabulary):
-    """The ids are right, but in a list: make a tensor of it."""
+    """The ids are right, but in a list: make a tensor of them."""
     return [vocabulary[word] for word in words]
 
 
-@encode_words.slip("the docstring of encode_words: Returns")
+@encode_words.slip(WORD_IDS)
 def ids_with_a_batch(words, vocabulary):
-    """There is a dimension too many: [n] is asked for, the batch comes later."""
+    """There is one dimension too many: return [n], the batch comes later."""
     return _ids(words, vocabulary)[None]
 
 
-@encode_words.slip("the docstring of encode_words: Returns")
+@encode_words.slip(WORD_IDS)
 def one_hot_rows(words, vocabulary):
     """These are one-hot rows: nn.Embedding wants the ids themselves."""
     return F.one_hot(_ids(words, vocabulary), max(vocabulary.values()) + 1)
@@ -411,34 +482,35 @@ def words_from_the_end(words, vocabulary):
 
 @encode_words.slip(LOOK_UP)
 def every_word_once(words, vocabulary):
-    """A word that comes again is lost, as in a set or dict: each word gives an id each time."""
+    """A repeated word is lost, as in a set or dict: each word gives an id each time."""
     return _ids(list(dict.fromkeys(words)), vocabulary)
 
 
 @encode_words.slip(LOOK_UP)
 def in_order_of_the_vocabulary(words, vocabulary):
-    """You went through the vocabulary and kept what was said: go through the words instead."""
+    """You went through the vocabulary and kept the words that occur: go through the words
+    instead."""
     missing = [word for word in words if word not in vocabulary]
     return _ids([word for word in vocabulary if word in words] + missing, vocabulary)
 
 
 @encode_words.slip(LOOK_UP)
 def places_in_the_sentence(words, vocabulary):
-    """These are the places of the words in the sentence: the vocabulary was not asked."""
+    """These are the places of the words in the sentence: look the words up in the vocabulary."""
     _ids(words, vocabulary)
     return torch.arange(len(words))
 
 
 @encode_words.slip(LOOK_UP)
 def places_in_the_vocabulary(words, vocabulary):
-    """These are the places of the words in the dict: the id is the value that stands there."""
+    """These are the places of the words in the dict: the id is the value stored under the word."""
     _ids(words, vocabulary)
     return torch.tensor([list(vocabulary).index(word) for word in words], dtype=torch.long)
 
 
-@encode_words.slip("the docstring of encode_words: words are left unchanged")
+@encode_words.slip(INPUTS)
 def uses_up_the_list(words, vocabulary):
-    """The caller's list is empty after the call: `pop` took its words out, use a for loop."""
+    """The caller's list is empty after the call: `pop` removed its words. Use a for loop."""
     ids = []
     while words:
         ids.append(vocabulary[words.pop(0)])
@@ -447,7 +519,7 @@ def uses_up_the_list(words, vocabulary):
 
 @encode_words.slip(UNKNOWN)
 def small_letters_only(words, vocabulary):
-    """The words were changed to small letters: the vocabulary may know "Like" and "like"."""
+    """The words were changed to lower case: the vocabulary may hold both "Like" and "like"."""
     return _ids([word.lower() for word in words], vocabulary)
 
 
@@ -507,13 +579,13 @@ def lengths_not_used(x, lengths=None):
 
 @mean_pool.slip(PADDING)
 def padding_added_up(x, lengths=None):
-    """You divide by the lengths, but the sum still holds the padding: set it to 0 before."""
+    """You divide by the lengths, but the sum still includes the padding: set it to 0 first."""
     return x.sum(1) / _checked(x, lengths)[:, None]
 
 
 @mean_pool.slip(PADDING)
 def padding_instead(x, lengths=None):
-    """You averaged the padding and left the words out: the mask is turned round."""
+    """You averaged the padding and left the words out: the mask is inverted."""
     if lengths is None:
         return x.mean(dim=1)
     padding = ~_real(x, _checked(x, lengths))
@@ -522,27 +594,27 @@ def padding_instead(x, lengths=None):
 
 @mean_pool.slip(PADDING)
 def padding_over_the_lengths(x, lengths=None):
-    """The mask is turned round: the padding was added up and the words were left out."""
+    """The mask is inverted: the padding was added up and the words were left out."""
     lengths = _checked(x, lengths)
     return (x * ~_real(x, lengths)[:, :, None]).sum(1) / lengths[:, None]
 
 
-@mean_pool.slip("the chapter's text, The formula: X, H, Z1, logits")
+@mean_pool.slip(AVERAGE)
 def mean_rounded_down(x, lengths=None):
-    """The mean was rounded down to a whole number: `//` does that, `/` divides."""
+    """The mean was rounded down to a whole number: divide with `/`, not `//`."""
     lengths = _checked(x, lengths)
     return _kept(x, lengths).sum(1) // lengths[:, None]
 
 
 @mean_pool.slip(PADDING)
 def one_token_too_many(x, lengths=None):
-    """One row of padding is averaged, too: compare with <, not <=; the count starts at 0."""
+    """One row of padding is averaged, too: compare with <, not <=; counting starts at 0."""
     return _mean(x, (_checked(x, lengths) + 1).clamp_max(x.shape[1]))
 
 
 @mean_pool.slip(PADDING)
 def one_row_too_many_in_the_sum(x, lengths=None):
-    """The sum holds one row of padding: compare with <, not <=; the count starts at 0."""
+    """The sum includes one row of padding: compare with <, not <=; counting starts at 0."""
     lengths = _checked(x, lengths)
     return _kept(x, lengths + 1).sum(1) / lengths[:, None]
 
@@ -555,23 +627,24 @@ def one_token_too_few(x, lengths=None):
     return _mean(x, (_checked(x, lengths) - 1).clamp_min(1))
 
 
-@mean_pool.slip(PADDING)
+@mean_pool.slip(LENGTHS)
 def one_length_for_all(x, lengths=None):
-    """All sequences are cut at the longest length: each has a length of its own."""
+    """Every sequence is averaged over the longest length: each has a length of its own."""
     lengths = _checked(x, lengths)
     return x[:, : int(lengths.max())].mean(1)
 
 
-@mean_pool.slip(PADDING)
+@mean_pool.slip(LENGTHS)
 def first_length_for_all(x, lengths=None):
-    """All sequences are cut at the first one's length: each has a length of its own."""
+    """Every sequence is averaged over the first one's length: each has a length of its own."""
     lengths = _checked(x, lengths)
     return x[:, : int(lengths[0])].mean(1)
 
 
 @mean_pool.slip(PADDING)
 def padding_in_front(x, lengths=None):
-    """You averaged the last rows of each sequence: the padding stands at the end, words first."""
+    """You averaged the last rows of each sequence: the words come first, the padding is at
+    the end."""
     lengths = _checked(x, lengths)
     return _mean(x.flip(1), lengths)
 
@@ -584,7 +657,8 @@ def over_the_features(x, lengths=None):
 
 @mean_pool.slip(AVERAGE)
 def over_the_features_kept(x, lengths=None):
-    """You averaged over the features, dim 2, and kept it: average the tokens, dim 1, no keepdim."""
+    """You averaged over the features, dim 2, and kept that dimension: average over the tokens, dim
+    1, without keepdim."""
     return _kept(x, _checked(x, lengths)).mean(2, keepdim=True)
 
 
@@ -604,7 +678,7 @@ def over_everything(x, lengths=None):
 @mean_pool.slip(AVERAGE)
 def one_number_for_each_sequence(x, lengths=None):
     """With lengths, one number came out for each sequence, as from `.mean()` without a dimension:
-    average the rows, dim 0 of x[b], and leave the features apart."""
+    average over the rows, dim 0 of x[b], and keep the features apart."""
     if lengths is None:
         return x.mean(dim=1)
     lengths = _checked(x, lengths)
@@ -613,7 +687,7 @@ def one_number_for_each_sequence(x, lengths=None):
 
 @mean_pool.slip(AVERAGE)
 def all_tokens_of_the_batch(x, lengths=None):
-    """You divided by the number of tokens of the whole batch: each sequence has its own."""
+    """You divided by the number of tokens in the whole batch: each sequence has its own number."""
     if lengths is None:
         return x.mean(dim=1)
     lengths = _checked(x, lengths)
@@ -628,21 +702,31 @@ def sum_without_a_division(x, lengths=None):
 
 @mean_pool.slip(AVERAGE)
 def largest_instead(x, lengths=None):
-    """This is the largest value of each feature, max pooling: the mean is asked for."""
+    """This is the largest value of each feature, max pooling: return the mean."""
     return _kept(x, _checked(x, lengths), -torch.inf).amax(1)
 
 
 @mean_pool.slip(PADDING)
 def padding_subtracted(x, lengths=None):
-    """The padding was added and then subtracted: where it is large, rounding eats the words."""
+    """The padding was added and then subtracted: where it is large, rounding loses the words. Set
+    it to 0 instead."""
     lengths = _checked(x, lengths)
     padding = x.masked_fill(_real(x, lengths)[:, :, None], 0)
     return (x.sum(1) - padding.sum(1)) / lengths[:, None]
 
 
+@mean_pool.slip(LENGTHS)
+def rows_of_zeros_not_counted(x, lengths=None):
+    """You counted the rows that are not all 0: a real word may be a row of zeros. Divide by
+    `lengths`."""
+    kept = x.masked_fill(~_real(x, _checked(x, lengths))[:, :, None], 0)
+    return kept.sum(1) / (kept != 0).any(-1).sum(1, keepdim=True).clamp(min=1)
+
+
 @mean_pool.slip(PADDING)
 def over_the_features_with_lengths(x, lengths=None):
-    """With lengths you average over the features, dim 2: the tokens are dim 1, as without."""
+    """With lengths you average over the features, dim 2: the tokens are dim 1, as without
+    lengths."""
     if lengths is None:
         return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).mean(2)
@@ -650,7 +734,7 @@ def over_the_features_with_lengths(x, lengths=None):
 
 @mean_pool.slip(PADDING)
 def features_added_up_with_lengths(x, lengths=None):
-    """With lengths you add up the features, dim 2: the tokens are dim 1, then divide."""
+    """With lengths you add up the features, dim 2: sum over the tokens, dim 1, and then divide."""
     if lengths is None:
         return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).sum(2) / lengths[:, None]
@@ -658,8 +742,8 @@ def features_added_up_with_lengths(x, lengths=None):
 
 @mean_pool.slip(PADDING)
 def real_tokens_run_together(x, lengths=None):
-    """x[mask] puts the real tokens of all sequences into one list, and folding it back mixes
-    sequences: set the padding to 0 in its place, and add up over dim 1."""
+    """x[mask] puts the real tokens of all sequences into one list, and reshaping it back mixes
+    sequences: set the padding to 0 where it is, and sum over dim 1."""
     if lengths is None:
         return x.mean(dim=1)
     lengths = _checked(x, lengths)
@@ -676,7 +760,7 @@ def batch_added_up_with_lengths(x, lengths=None):
 
 @mean_pool.slip(AVERAGE)
 def largest_of_the_real_ones(x, lengths=None):
-    """With lengths you take the largest value, max pooling: it is a mean there, too."""
+    """With lengths you take the largest value, max pooling: take the mean there, too."""
     if lengths is None:
         return x.mean(dim=1)
     return _kept(x, _checked(x, lengths), -torch.inf).amax(1)
@@ -684,7 +768,8 @@ def largest_of_the_real_ones(x, lengths=None):
 
 @mean_pool.slip(AVERAGE)
 def largest_with_padding_at_zero(x, lengths=None):
-    """This is the largest value, and the padding, set to 0, takes part: the mean is asked for."""
+    """This is the largest value, and the padding, set to 0, is included: return the mean of the
+    real tokens."""
     if lengths is None:
         return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).amax(1)
@@ -692,40 +777,43 @@ def largest_with_padding_at_zero(x, lengths=None):
 
 @mean_pool.slip(AVERAGE)
 def largest_without_lengths(x, lengths=None):
-    """Without lengths you take the largest value, max pooling: it is a mean there, too."""
+    """Without lengths you take the largest value, max pooling: take the mean there, too."""
     return x.amax(1) if lengths is None else _mean(x, lengths)
 
 
 @mean_pool.slip(AVERAGE)
 def largest_padding_and_all(x, lengths=None):
-    """This is the largest value of each feature, padding and all: the mean is asked for."""
+    """This is the largest value of each feature, padding included: return the mean of the real
+    tokens."""
     _checked(x, lengths)
     return x.amax(1)
 
 
-@mean_pool.slip("the docstring of mean_pool: Returns")
+@mean_pool.slip(POOLED)
 def token_dimension_kept_with_lengths(x, lengths=None):
     """With lengths the tokens' dimension is still there, with size 1: leave out keepdim."""
     return x.mean(1) if lengths is None else _mean(x, lengths)[:, None]
 
 
-@mean_pool.slip("the docstring of mean_pool: Returns")
+@mean_pool.slip(POOLED)
 def token_dimension_kept_in_the_sum(x, lengths=None):
-    """The sum kept its dim 1 (keepdim), and divided by [batch, 1] it grows: leave keepdim out."""
+    """The sum kept its dim 1 (keepdim), so the division by [batch, 1] makes it larger: leave out
+    keepdim."""
     if lengths is None:
         return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).sum(1, keepdim=True) / lengths[:, None]
 
 
-@mean_pool.slip("the chapter's text, Shapes: one length for each sequence")
+@mean_pool.slip(BROADCASTING)
 def lengths_as_a_row(x, lengths=None):
-    """`lengths` divides along the features: make it a column, lengths[:, None], for the batch."""
+    """`lengths` lines up with the features: make it a column, lengths[:, None], so that it lines up
+    with the batch."""
     if lengths is None:
         return x.mean(dim=1)
     return _kept(x, _checked(x, lengths)).sum(1) / lengths
 
 
-@mean_pool.slip("the chapter's text, Shapes: one length for each sequence")
+@mean_pool.slip(BROADCASTING)
 def mask_without_features(x, lengths=None):
     """The mask [batch, n] lines up with [n, d]: give it a last dimension, [batch, n, 1]."""
     if lengths is None:
@@ -736,33 +824,33 @@ def mask_without_features(x, lengths=None):
 
 @mean_pool.slip(AVERAGE)
 def last_token_instead(x, lengths=None):
-    """This is each sequence's last token: the mean of all its tokens is asked for."""
+    """This is each sequence's last token: return the mean of all its tokens."""
     lengths = _checked(x, lengths)
     return x[torch.arange(len(x), device=x.device), lengths.long() - 1]
 
 
 @mean_pool.slip(AVERAGE)
 def first_token_instead(x, lengths=None):
-    """This is each sequence's first token: the mean of all its tokens is asked for."""
+    """This is each sequence's first token: return the mean of all its tokens."""
     _checked(x, lengths)
     return x[:, 0]
 
 
-@mean_pool.slip("the docstring of mean_pool: Returns")
+@mean_pool.slip(POOLED)
 def token_dimension_kept(x, lengths=None):
     """The tokens' dimension is still there, with size 1: leave out keepdim."""
     return _mean(x, lengths)[:, None]
 
 
-@mean_pool.slip("the docstring of mean_pool: Returns")
+@mean_pool.slip(POOLED)
 def squeezed(x, lengths=None):
-    """`squeeze` also takes a batch of 1 away: name the dimension, squeeze(1), or do without."""
+    """`squeeze` also removes a batch of 1: name the dimension, squeeze(1), or leave it out."""
     return _mean(x, lengths).squeeze()
 
 
 @mean_pool.slip(PADDING)
 def padding_has_a_say_when_large(x, lengths=None):
-    """The padding was pushed down, not taken out: where it is large, it still has a say."""
+    """You made the padding small, but did not remove it: where it is large, it still counts."""
     real = _real(x, _checked(x, lengths))[:, :, None]
     share = torch.where(real, 1.0, 1e-5).to(x.dtype)
     return (x * share).sum(1) / share.sum(1)
@@ -775,10 +863,11 @@ NextWordModel = Task(
     minutes=20,
     hints=(
         "You have built every part: an embedding turns ids into tokens, your multi-head attention "
-        "gives them context, your mean makes one vector of them, a linear layer scores the words.",
-        "Make the three submodules in __init__, under just the names of the docstring. In forward "
-        "go through them in order. With lengths, one mask keeps the padding out of the attention, "
-        "and the same lengths keep it out of the mean.",
+        "gives them context, your mean turns them into one vector, and a linear layer scores the "
+        "words.",
+        "Make the three submodules in __init__, under exactly the names of the docstring. In "
+        "forward, go through them in order. With lengths, one mask keeps the padding out of the "
+        "attention, and the same lengths keep it out of the mean.",
         "ids [batch, n] -> [batch, n, d_model]; positions are [n, d_model] and broadcast, once "
         "they have the embedding's dtype; the mask is `padding_mask`, [batch, n], with a "
         "dimension for the queries, [batch, 1, n]; pooled [batch, d_model] -> [batch, vocab_size].",
@@ -864,7 +953,7 @@ class positions_left_out(_Model):
         return self.embedding(ids)
 
 
-@NextWordModel.slip("the docstring of NextWordModel: Args, positions")
+@NextWordModel.slip(POSITIONS)
 class positions_always_added(_Model):
     """The positions are added whether they are asked for or not: look at `positions` first."""
 
@@ -873,9 +962,9 @@ class positions_always_added(_Model):
         return x + self.waves(x).to(x.dtype)
 
 
-@NextWordModel.slip("exercises/RULES.md, What you give back")
+@NextWordModel.slip(DTYPE)
 class positions_not_cast(_Model):
-    """The encoding comes in the default dtype: cast it to the embedding's before you add it."""
+    """The encoding has the default dtype: cast it to the embedding's dtype before you add it."""
 
     def embed(self, ids):
         x = self.embedding(ids)
@@ -920,7 +1009,7 @@ class positions_multiplied(_Model):
 
 @NextWordModel.slip(ORDER)
 class as_many_positions_as_sequences(_Model):
-    """You made as many positions as there are sequences, ids.shape[0]: it takes one for each word,
+    """You made as many positions as there are sequences, ids.shape[0]: make one for each word,
     ids.shape[1]."""
 
     def waves(self, x):
@@ -951,17 +1040,37 @@ class positions_after_the_attention(_Model):
 
 @NextWordModel.slip(FORMULA)
 class embedding_scaled(_Model):
-    """The embedding was multiplied by the root of d_model, as in the 2017 paper: not here."""
+    """The embedding was multiplied by the root of d_model, as in the 2017 paper: leave that out
+    here."""
 
     def embed(self, ids):
         x = self.embedding(ids) * self.embedding.embedding_dim**0.5
         return x + self.waves(x).to(x.dtype) if self.positions else x
 
 
+@NextWordModel.slip(SUBMODULES)
+class head_is_the_embedding(_Model):
+    """The head shares the weight of the embedding: it is a layer with a weight of its own."""
+
+    def __init__(self, vocab_size, d_model, n_heads=1, positions=False):
+        super().__init__(vocab_size, d_model, n_heads, positions)
+        self.head.weight = self.embedding.weight
+
+
+@NextWordModel.slip(POSITIONS)
+class positions_run_out(_Model):
+    """The positions were made once, for so many tokens and no more: make as many as the input
+    has, in `forward`."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        return x + self.waves(x[:, :50]).to(x.dtype) if self.positions else x
+
+
 @NextWordModel.slip(FORMULA)
 class embedding_scaled_for_positions(_Model):
-    """With positions the embedding was multiplied by the root of d_model, as in the 2017 paper: not
-    here."""
+    """With positions the embedding was multiplied by the root of d_model, as in the 2017 paper:
+    leave that out here."""
 
     def embed(self, ids):
         x = self.embedding(ids)
@@ -985,9 +1094,9 @@ class mean_before_attention(_Model):
         return self.score(self.attention(pooled[:, None])[:, 0])
 
 
-@NextWordModel.slip("the docstring of NextWordModel: Args, n_heads")
+@NextWordModel.slip(NUMBER_OF_HEADS)
 class one_head_whatever_is_asked(_Model):
-    """n_heads changes nothing: hand it on to MultiHeadAttention."""
+    """n_heads changes nothing: pass it on to MultiHeadAttention."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, 1)
@@ -995,7 +1104,8 @@ class one_head_whatever_is_asked(_Model):
 
 @NextWordModel.slip(FORMULA)
 class input_added_again(_Model):
-    """The tokens were added to what the attention gave, a residual connection: not here."""
+    """The tokens were added to the attention's result, a residual connection: leave that out
+    here."""
 
     def attend(self, x, mask):
         return x + self.attention(x, mask=mask)
@@ -1003,7 +1113,7 @@ class input_added_again(_Model):
 
 @NextWordModel.slip(FORMULA)
 class normalised(_Model):
-    """A layer norm stands after the attention: this model has none."""
+    """There is a layer norm after the attention: this model has none."""
 
     def attend(self, x, mask):
         return F.layer_norm(self.attention(x, mask=mask), x.shape[-1:])
@@ -1017,7 +1127,7 @@ class normalised_with_residual(_Model):
         return F.layer_norm(x + self.attention(x, mask=mask), x.shape[-1:])
 
 
-@NextWordModel.slip("the chapter's text, The formula: the words, each with its context")
+@NextWordModel.slip(CONTEXT)
 class cannot_look_ahead(_Model):
     """A causal mask hides the later words: here every word may look at every other one."""
 
@@ -1029,7 +1139,7 @@ class cannot_look_ahead(_Model):
 
 @NextWordModel.slip(PADDING)
 class lengths_left_out(_Model):
-    """`lengths` changes nothing: hand it on to the attention, as a mask, and to the mean."""
+    """`lengths` changes nothing: pass it to the attention, as a mask, and to the mean."""
 
     def forward(self, ids, lengths=None):
         if lengths is not None and lengths.shape != ids.shape[:1]:
@@ -1050,7 +1160,7 @@ class padding_attended_to(_Model):
 
 @NextWordModel.slip(PADDING)
 class padding_averaged(_Model):
-    """The attention leaves the padding out, but the mean does not: hand `lengths` to mean_pool."""
+    """The attention leaves the padding out, but the mean does not: pass `lengths` to mean_pool."""
 
     def pool(self, x, lengths):
         return x.mean(dim=1)
@@ -1066,7 +1176,7 @@ class padding_counted_in_the_mean(_Model):
 
 @NextWordModel.slip(PADDING)
 class padding_made_zero(_Model):
-    """The padding was set to 0, but a zero is still a key that gets weight: it takes a mask."""
+    """The padding was set to 0, but a zero is still a key that gets weight: use a mask."""
 
     def forward(self, ids, lengths=None):
         if lengths is None:
@@ -1077,33 +1187,34 @@ class padding_made_zero(_Model):
         return self.score(self.pool(x, lengths))
 
 
-@NextWordModel.slip("the docstring of MultiHeadAttention: mask broadcasts to [*batch, q, k]")
+@NextWordModel.slip(QUERIES)
 class mask_without_queries(_Model):
-    """The padding mask [batch, n] lacks the queries: give it a query axis, [batch, 1, n]."""
+    """The padding mask [batch, n] has no dimension for the queries: make it [batch, 1, n]."""
 
     def mask(self, ids, lengths):
         return None if lengths is None else _real(ids, lengths)
 
 
-@NextWordModel.slip("the docstring of MultiHeadAttention: mask broadcasts to [*batch, q, k]")
+@NextWordModel.slip(QUERIES)
 class mask_with_the_axis_in_front(_Model):
-    """Your mask is [1, batch, n]: the batch stands first, and the new axis in the middle."""
+    """Your mask is [1, batch, n]: the batch comes first, and the new dimension is in the middle."""
 
     def mask(self, ids, lengths):
         return None if lengths is None else _real(ids, lengths)[None]
 
 
-@NextWordModel.slip("the docstring of MultiHeadAttention: mask broadcasts to [*batch, q, k]")
+@NextWordModel.slip(QUERIES)
 class mask_with_heads(_Model):
-    """The mask has an axis too many: [batch, 1, n] is enough, the heads get theirs inside."""
+    """The mask has one dimension too many: [batch, 1, n] is enough, MultiHeadAttention adds the one
+    for the heads."""
 
     def mask(self, ids, lengths):
         return None if lengths is None else _real(ids, lengths)[:, None, None, :]
 
 
-@NextWordModel.slip("the docstring of MultiHeadAttention: forward(x, memory=None, mask=None)")
+@NextWordModel.slip(MEMORY)
 class mask_as_memory(_Model):
-    """The mask is taken for `memory`, the second argument: hand it on by its name, mask=mask."""
+    """The mask was passed as `memory`, the second argument: pass it by name, mask=mask."""
 
     def attend(self, x, mask):
         if mask is None:
@@ -1165,7 +1276,7 @@ class mask_by_id_zero(_ById):
 
 @NextWordModel.slip(ANY_ID)
 class mean_by_id_zero(_ById):
-    """Your mean takes id 0 for padding, whatever `lengths` says: hand `lengths` to mean_pool."""
+    """Your mean takes id 0 for padding, whatever `lengths` says: pass `lengths` to mean_pool."""
 
     always = False
 
@@ -1184,7 +1295,8 @@ class lengths_counted_from_ids(_Model):
 
 @NextWordModel.slip(ANY_ID)
 class lengths_always_counted_from_ids(_Model):
-    """`lengths` is replaced by a count of the ids that are not 0, and id 0 is a word: use it."""
+    """`lengths` is replaced by a count of the ids that are not 0, but id 0 is a word: use
+    `lengths`."""
 
     def forward(self, ids, lengths=None):
         if lengths is not None and lengths.shape != ids.shape[:1]:
@@ -1192,9 +1304,9 @@ class lengths_always_counted_from_ids(_Model):
         return super().forward(ids, (ids != 0).sum(1).clamp_min(1))
 
 
-@NextWordModel.slip("the docstring of positional_encoding: Args, n")
+@NextWordModel.slip(ROWS)
 class positions_of_fixed_number(_Model):
-    """Your positions end: the table has a fixed number of rows, make it for ids.shape[1] of them.
+    """Your table of positions has a fixed number of rows: make it for ids.shape[1] of them.
 
     Call positional_encoding in forward, where n is known.
     """
@@ -1205,8 +1317,8 @@ class positions_of_fixed_number(_Model):
 
 @NextWordModel.slip(ORDER)
 class positions_learned(_Model):
-    """The positions have an nn.Embedding of their own: `positional_encoding` is to be added, which
-    learns nothing."""
+    """The positions have an nn.Embedding of their own: add `positional_encoding` instead, which is
+    not learned."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, n_heads)
@@ -1216,9 +1328,9 @@ class positions_learned(_Model):
         return self.places(torch.arange(x.shape[1], device=x.device))
 
 
-@NextWordModel.slip("exercises/RULES.md, What you are given")
+@NextWordModel.slip(TRUE)
 class mask_turned_round(_Model):
-    """The mask is turned round, so words see the padding only: True means may attend."""
+    """The mask is inverted, so words see the padding only: True means "may attend"."""
 
     def mask(self, ids, lengths):
         return None if lengths is None else ~_real(ids, lengths)[:, None, :]
@@ -1226,7 +1338,7 @@ class mask_turned_round(_Model):
 
 @NextWordModel.slip(AVERAGE)
 class last_word_only(_Model):
-    """Only the last word reaches the head: it is the mean of all words that does."""
+    """Only the last word reaches the head: give it the mean of all words."""
 
     def pool(self, x, lengths):
         last = _checked(x, lengths).long() - 1
@@ -1235,7 +1347,7 @@ class last_word_only(_Model):
 
 @NextWordModel.slip(AVERAGE)
 class first_word_only(_Model):
-    """Only the first word reaches the head: it is the mean of all words that does."""
+    """Only the first word reaches the head: give it the mean of all words."""
 
     def pool(self, x, lengths):
         return x[:, 0]
@@ -1243,7 +1355,7 @@ class first_word_only(_Model):
 
 @NextWordModel.slip(AVERAGE)
 class largest_of_each_feature(_Model):
-    """The largest value of each feature reaches the head, max pooling: it is the mean that does."""
+    """The largest value of each feature reaches the head, max pooling: give it the mean."""
 
     def pool(self, x, lengths):
         return _kept(x, _checked(x, lengths), -torch.inf).amax(1)
@@ -1251,7 +1363,7 @@ class largest_of_each_feature(_Model):
 
 @NextWordModel.slip(AVERAGE)
 class sum_of_the_words(_Model):
-    """The sum of the words reaches the head: it is their mean that does."""
+    """The sum of the words reaches the head: give it their mean."""
 
     def pool(self, x, lengths):
         return _kept(x, _checked(x, lengths)).sum(1)
@@ -1265,25 +1377,25 @@ class logits_for_every_word(_Model):
         return x
 
 
-@NextWordModel.slip(LOOSE)
+@NextWordModel.slip(RAW)
 class probabilities(_Model):
-    """These are probabilities: the logits are asked for, without a softmax after the head."""
+    """These are probabilities: return the logits, without a softmax after the head."""
 
     def score(self, pooled):
         return self.head(pooled).softmax(-1)
 
 
-@NextWordModel.slip(LOOSE)
+@NextWordModel.slip(RAW)
 class logarithms_of_probabilities(_Model):
-    """These are logarithms of probabilities: leave out the log_softmax, logits are asked for."""
+    """These are logarithms of probabilities: leave out the log_softmax and return the logits."""
 
     def score(self, pooled):
         return self.head(pooled).log_softmax(-1)
 
 
-@NextWordModel.slip(LOOSE)
+@NextWordModel.slip(RAW)
 class sigmoid_of_the_logits(_Model):
-    """A sigmoid stands after the head: the logits are asked for as they are."""
+    """There is a sigmoid after the head: return the logits as they are."""
 
     def score(self, pooled):
         return self.head(pooled).sigmoid()
@@ -1291,7 +1403,7 @@ class sigmoid_of_the_logits(_Model):
 
 @NextWordModel.slip(FORMULA)
 class relu_after_the_head(_Model):
-    """No logit is below 0: a ReLU stands after the head, and it cuts off half of what was said."""
+    """No logit is below 0: there is a ReLU after the head. Return the logits as they are."""
 
     def score(self, pooled):
         return self.head(pooled).relu()
@@ -1299,15 +1411,15 @@ class relu_after_the_head(_Model):
 
 @NextWordModel.slip(FORMULA)
 class relu_before_the_head(_Model):
-    """A ReLU stands before the head: logits = Z1 W + b, with nothing between."""
+    """There is a ReLU before the head: logits = Z1 W + b, with nothing in between."""
 
     def score(self, pooled):
         return self.head(pooled.relu())
 
 
-@NextWordModel.slip("the docstring of forward: Returns")
+@NextWordModel.slip(SCORES)
 class the_winner_only(_Model):
-    """You return the id of the best word: all its logits are asked for, argmax is for predict."""
+    """You return the id of the best word: return all logits, the argmax comes in predict."""
 
     def score(self, pooled):
         return self.head(pooled).argmax(-1)
@@ -1315,7 +1427,7 @@ class the_winner_only(_Model):
 
 @NextWordModel.slip(VOCABULARY)
 class head_not_called(_Model):
-    """The mean itself comes out, d_model wide: the head that maps it to the words is missing."""
+    """You return the mean itself, d_model wide: the head that maps it to the words is missing."""
 
     def score(self, pooled):
         return pooled
@@ -1323,7 +1435,8 @@ class head_not_called(_Model):
 
 @NextWordModel.slip(VOCABULARY)
 class embedding_used_as_head(_Model):
-    """The embedding's weights score the words: it is `head`, with weights of its own, that does."""
+    """You scored the words with the embedding's weights: use `head`, which has weights of
+    its own."""
 
     def score(self, pooled):
         return F.linear(pooled, self.embedding.weight)
@@ -1337,17 +1450,17 @@ class embedding_used_as_head_with_bias(_Model):
         return F.linear(pooled, self.embedding.weight, self.head.bias)
 
 
-@NextWordModel.slip("the docstring of forward: Returns")
+@NextWordModel.slip(SCORES)
 class batch_of_one_squeezed(_Model):
-    """`squeeze` takes a batch of 1 away: logits are [batch, vocab_size] for every batch."""
+    """`squeeze` removes a batch of 1: logits are [batch, vocab_size] for every batch."""
 
     def score(self, pooled):
         return self.head(pooled).squeeze()
 
 
-@NextWordModel.slip("the docstring of forward: Returns")
+@NextWordModel.slip(SCORES)
 class words_before_batch(_Model):
-    """Your logits are [vocab_size, batch]: one row for each sequence is asked for."""
+    """Your logits are [vocab_size, batch]: return one row for each sequence."""
 
     def score(self, pooled):
         return self.head(pooled).T
@@ -1364,7 +1477,8 @@ class head_without_bias(_Model):
 
 @NextWordModel.slip(SUBMODULES)
 class head_turned_round(_Model):
-    """The head goes from vocab_size to d_model: nn.Linear takes what comes in first, d_model."""
+    """The head goes from vocab_size to d_model: nn.Linear takes the width of its input first,
+    d_model."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, n_heads)
@@ -1391,7 +1505,7 @@ class embedding_turned_round(_Model):
 
 @NextWordModel.slip(SUBMODULES)
 class attention_without_bias(_Model):
-    """The attention was made with bias=False: document 004 has biases on all projections."""
+    """The attention was made with bias=False: here all projections have biases."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, n_heads)
@@ -1400,7 +1514,7 @@ class attention_without_bias(_Model):
 
 @NextWordModel.slip(SUBMODULES)
 class other_names(_Model):
-    """The embedding stands under another name: the names in the docstring are part of the task."""
+    """The embedding has another name: the names in the docstring are part of the task."""
 
     def make(self, vocab_size, d_model, n_heads):
         self.embed_tokens = nn.Embedding(vocab_size, d_model)
@@ -1410,7 +1524,7 @@ class other_names(_Model):
 
 @NextWordModel.slip(SUBMODULES)
 class head_under_another_name(_Model):
-    """The last layer stands under another name: it has to be called `head`."""
+    """The last layer has another name: it has to be called `head`."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, n_heads)
@@ -1420,7 +1534,7 @@ class head_under_another_name(_Model):
 
 @NextWordModel.slip(SUBMODULES)
 class attention_under_another_name(_Model):
-    """The attention stands under another name: it has to be called `attention`."""
+    """The attention has another name: it has to be called `attention`."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, n_heads)
@@ -1430,7 +1544,7 @@ class attention_under_another_name(_Model):
 
 @NextWordModel.slip(SUBMODULES)
 class head_in_several_layers(_Model):
-    """`head` is a Sequential: one nn.Linear is asked for."""
+    """`head` is a Sequential: it has to be one nn.Linear."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, n_heads)
@@ -1439,16 +1553,16 @@ class head_in_several_layers(_Model):
 
 @NextWordModel.slip(ANY_ID)
 class word_zero_as_padding(_Model):
-    """Word 0 never learns: padding_idx=0 stops its gradient, but lengths say what is padding."""
+    """Word 0 never learns: padding_idx=0 stops its gradient, but `lengths` says what is padding."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, n_heads)
         self.embedding = nn.Embedding(vocab_size, d_model, padding_idx=0)
 
 
-@NextWordModel.slip(TRAINING)
+@NextWordModel.slip(IN_PLACE)
 class embedding_frozen(_Model):
-    """The embedding cannot learn, its requires_grad is off: it is trained like all the rest."""
+    """The embedding cannot learn, its requires_grad is off: train it like all the rest."""
 
     def make(self, vocab_size, d_model, n_heads):
         super().make(vocab_size, d_model, n_heads)
@@ -1471,10 +1585,10 @@ train = Task(
     minutes=10,
     hints=(
         "Every step has the same four parts: logits, loss, gradients, a change of the weights. "
-        "Gradients add up in `.grad` until somebody clears them.",
-        "Make the optimiser once, before the loop, over all parameters. In the loop: ask the model "
-        "with ids and lengths, take the cross-entropy of the raw logits, keep it as a float, "
-        "clear the old gradients, go backward, step.",
+        "Gradients add up in `.grad` until you clear them.",
+        "Make the optimiser once, before the loop, over all parameters. In the loop: call the "
+        "model with ids and lengths, take the cross-entropy of the raw logits, keep it as a float, "
+        "clear the old gradients, go backward, take a step.",
         "`F.cross_entropy` takes logits [batch, vocab_size] and targets [batch] and averages over "
         "the batch. `.item()` makes a float of its []; the list has `steps` of them.",
     ),
@@ -1514,7 +1628,7 @@ def _train(model, ids, targets, steps, lr, lengths, measure=F.cross_entropy, wei
 
 @train.slip(TRAINING)
 def loss_after_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """Each loss is taken after its step: keep the one that the step was computed from."""
+    """You took each loss after its step: keep the loss that the step was computed from."""
     losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
         downhill.step(_loss(model, ids, targets, lengths))
@@ -1522,10 +1636,10 @@ def loss_after_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return losses
 
 
-@train.slip(TRAINING)
+@train.slip(LOSS)
 def labels_smoothed(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The targets were smoothed, label_smoothing, as in the 2017 paper: the plain cross-entropy is
-    asked for."""
+    """The targets were smoothed (label_smoothing), as in the 2017 paper: use the plain
+    cross-entropy."""
 
     def measure(logits, targets):
         return F.cross_entropy(logits, targets, label_smoothing=0.1)
@@ -1542,19 +1656,19 @@ def last_loss_only(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 @train.slip(TRAINING)
 def losses_as_one_tensor(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """A tensor came back: a list of Python floats is asked for."""
+    """A tensor came back: return a list of Python floats."""
     return torch.tensor(_train(model, ids, targets, steps, lr, lengths))
 
 
 @train.slip(TRAINING)
 def model_and_losses(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """Several things came back: the model is trained in place, return the losses alone."""
+    """Several things came back: return the losses alone, the model is trained in place."""
     return model, _train(model, ids, targets, steps, lr, lengths)
 
 
 @train.slip(TRAINING)
 def losses_as_tensors(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The losses are tensors, and such a one may keep its whole graph alive: use `.item()`."""
+    """The losses are tensors, and each may keep its whole graph in memory: use `.item()`."""
     losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
         losses.append(_loss(model, ids, targets, lengths))
@@ -1562,15 +1676,15 @@ def losses_as_tensors(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return losses
 
 
-@train.slip(TRAINING)
+@train.slip(NUMBER_OF_STEPS)
 def one_step_too_many(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """There is one loss too many: one before each step, and none after the last."""
+    """There is one loss too many: keep one before each step, and none after the last."""
     return _train(model, ids, targets, steps + 1, lr, lengths)
 
 
-@train.slip(TRAINING)
+@train.slip(NUMBER_OF_STEPS)
 def one_step_too_few(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """There is one loss too few: range(steps), not range(1, steps) or range(steps - 1)."""
+    """There is one loss too few: use range(steps), not range(1, steps) or range(steps - 1)."""
     return _train(model, ids, targets, steps - 1, lr, lengths)
 
 
@@ -1580,15 +1694,15 @@ def nothing_collected(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return _train(model, ids, targets, steps, lr, lengths)[:0]
 
 
-@train.slip(TRAINING)
+@train.slip(NUMBER_OF_STEPS)
 def returns_inside_the_loop(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The `return` stands inside the loop and ends it after one step: indent it less."""
+    """The `return` is inside the loop and ends it after one step: indent it less."""
     return _train(model, ids, targets, 1, lr, lengths) if steps else None
 
 
-@train.slip(TRAINING)
+@train.slip(NUMBER_OF_STEPS)
 def returns_before_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The `return` stands inside the loop, before any weight is changed: put it after the loop."""
+    """The `return` is inside the loop, before any weight is changed: put it after the loop."""
     return [_loss(model, ids, targets, lengths).item()] if steps else None
 
 
@@ -1598,21 +1712,21 @@ def list_made_anew(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return _train(model, ids, targets, steps, lr, lengths)[-1:]
 
 
-@train.slip(TRAINING)
+@train.slip(NUMBER_OF_STEPS)
 def always_200_steps(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """`steps` is not used: it takes 200 steps whatever was asked for."""
+    """`steps` is not used: you always take 200 steps."""
     return _train(model, ids, targets, 200, lr, lengths)
 
 
-@train.slip(TRAINING)
+@train.slip(NUMBER_OF_STEPS)
 def at_least_one_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """With 0 steps there is still a loss: nothing may be computed before the loop."""
+    """With 0 steps there is still a loss: compute nothing before the loop."""
     return _train(model, ids, targets, max(steps, 1), lr, lengths)
 
 
-@train.slip(TRAINING)
+@train.slip(NUMBER_OF_STEPS)
 def stops_when_good(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """Training ends early when the loss is small: all `steps` were asked for."""
+    """Training ends early when the loss is small: take all `steps`."""
     losses, downhill = [], _Downhill(model.parameters(), lr)
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths)
@@ -1625,7 +1739,7 @@ def stops_when_good(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 @train.slip(LOSS)
 def loss_added_up(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The loss is a sum over the batch, reduction="sum": the mean is asked for."""
+    """The loss is a sum over the batch, reduction="sum": use the mean."""
 
     def measure(logits, targets):
         return F.cross_entropy(logits, targets, reduction="sum")
@@ -1633,9 +1747,10 @@ def loss_added_up(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return _train(model, ids, targets, steps, lr, lengths, measure)
 
 
-@train.slip(LOOSE)
+@train.slip(INSIDE)
 def softmax_before_the_loss(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The logits went through a softmax first: F.cross_entropy has it inside, hand it logits."""
+    """The logits went through a softmax first: F.cross_entropy has one inside, give it the
+    logits."""
 
     def measure(logits, targets):
         return F.cross_entropy(logits.softmax(-1), targets)
@@ -1643,13 +1758,13 @@ def softmax_before_the_loss(model, ids, targets, steps=200, lr=0.05, lengths=Non
     return _train(model, ids, targets, steps, lr, lengths, measure)
 
 
-@train.slip(LOSS)
+@train.slip(INSIDE)
 def nll_of_logits(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """F.nll_loss wants logarithms of probabilities: give it log_softmax, or use cross_entropy."""
+    """F.nll_loss takes logarithms of probabilities: give it log_softmax, or use cross_entropy."""
     return _train(model, ids, targets, steps, lr, lengths, F.nll_loss)
 
 
-@train.slip(LOSS)
+@train.slip(INSIDE)
 def nll_of_probabilities(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """F.nll_loss was given probabilities, so the logarithm is missing: use F.cross_entropy."""
 
@@ -1661,7 +1776,7 @@ def nll_of_probabilities(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 @train.slip(LOSS)
 def softmax_over_the_batch(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The softmax of your loss ran over the batch: it shares 1 among the words, dim -1."""
+    """The softmax of your loss ran over the batch: it has to share 1 among the words, dim -1."""
 
     def measure(logits, targets):
         return F.nll_loss(logits.log_softmax(0), targets)
@@ -1671,7 +1786,7 @@ def softmax_over_the_batch(model, ids, targets, steps=200, lr=0.05, lengths=None
 
 @train.slip(LOSS)
 def squared_error_of_probabilities(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """This is a squared error of the probabilities: the cross-entropy is asked for."""
+    """This is a squared error of the probabilities: use the cross-entropy."""
 
     def measure(logits, targets):
         wanted = F.one_hot(targets, logits.shape[1]).to(logits.dtype)
@@ -1682,7 +1797,7 @@ def squared_error_of_probabilities(model, ids, targets, steps=200, lr=0.05, leng
 
 @train.slip(LOSS)
 def squared_error_of_logits(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """This is a squared error of the logits: the cross-entropy is asked for."""
+    """This is a squared error of the logits: use the cross-entropy."""
 
     def measure(logits, targets):
         return F.mse_loss(logits, F.one_hot(targets, logits.shape[1]).to(logits.dtype))
@@ -1692,7 +1807,7 @@ def squared_error_of_logits(model, ids, targets, steps=200, lr=0.05, lengths=Non
 
 @train.slip(LOSS)
 def each_word_on_its_own(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """This is a binary cross-entropy, every word on its own: one softmax is over all words."""
+    """This is a binary cross-entropy, every word on its own: use one softmax over all words."""
 
     def measure(logits, targets):
         wanted = F.one_hot(targets, logits.shape[1]).to(logits.dtype)
@@ -1710,7 +1825,7 @@ def last_word_as_target(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 @train.slip(LOSS)
 def one_sequence_at_a_time(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """Each step sees one sequence only: the whole batch belongs into every step."""
+    """Each step sees one sequence only: use the whole batch in every step."""
     losses, downhill = [], _Downhill(model.parameters(), lr)
     for step in range(0, steps):
         _loss(model, ids, targets, lengths)
@@ -1721,13 +1836,14 @@ def one_sequence_at_a_time(model, ids, targets, steps=200, lr=0.05, lengths=None
     return losses
 
 
-@train.slip(TRAINING)
+@train.slip(GRADIENT)
 def no_backward(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """No gradient is computed, so no weight moves: `loss.backward()` is missing, or the step."""
+    """No gradient is computed, so no weight moves: `loss.backward()` is missing, or the optimiser's
+    step."""
     return [_loss(model, ids, targets, lengths).item() for _ in range(steps)]
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def model_does_not_move(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The gradients come, but no weight moves.
 
@@ -1743,24 +1859,24 @@ def model_does_not_move(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return losses
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def starts_anew(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """Your training draws new weights first: go on from those that the model came with."""
+    """Your training draws new weights first: start from those that the model has."""
     with torch.no_grad():
         for weight in model.parameters():
             weight.copy_(torch.rand_like(weight) - 0.5)
     return _train(model, ids, targets, steps, lr, lengths)
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def a_copy_is_trained(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """A copy was trained, and the model that was handed in is as it was: train it in place."""
+    """You trained a copy, and the model itself is unchanged: train it in place."""
     return _train(copy.deepcopy(model), ids, targets, steps, lr, lengths)
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def weights_replaced(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """Each step makes new Parameters: change those that are there, under torch.no_grad()."""
+    """Each step makes new Parameters: change the existing ones in place, under torch.no_grad()."""
     losses = []
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths)
@@ -1775,48 +1891,48 @@ def weights_replaced(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return losses
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def head_trained_alone(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """Only the head learns: the optimiser is given all of model.parameters()."""
+    """Only the head learns: give the optimiser all of model.parameters()."""
     weights = [w for name, w in model.named_parameters() if name.startswith("head")]
     return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def embedding_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The embedding is not trained: give the optimiser all of model.parameters()."""
     weights = [w for name, w in model.named_parameters() if not name.startswith("embedding")]
     return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def attention_left_out_of_training(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The attention is not trained: give the optimiser all of model.parameters()."""
     weights = [w for name, w in model.named_parameters() if not name.startswith("attention")]
     return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def head_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The head is not trained: give the optimiser all of model.parameters()."""
     weights = [w for name, w in model.named_parameters() if not name.startswith("head")]
     return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 
-@train.slip(TRAINING)
+@train.slip(IN_PLACE)
 def biases_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The biases do not learn: the optimiser is given all of model.parameters()."""
+    """The biases do not learn: give the optimiser all of model.parameters()."""
     weights = [weight for weight in model.parameters() if weight.ndim > 1]
     return _train(model, ids, targets, steps, lr, lengths, weights=weights)
 
 
-@train.slip(TRAINING)
+@train.slip(GRADIENT)
 def uphill(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """The loss rises: the weights must go against the gradient, minus lr times it."""
+    """The loss rises: move the weights against the gradient, by minus lr times the gradient."""
     return _train(model, ids, targets, steps, -lr, lengths)
 
 
-@train.slip("the docstring of train: each step starts from fresh gradients")
+@train.slip(FRESH)
 def gradients_pile_up(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The gradients of all steps add up in `.grad`: clear them in each step, with zero_grad."""
     losses = []
@@ -1830,9 +1946,9 @@ def gradients_pile_up(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return losses
 
 
-@train.slip("the docstring of train: Args, lr")
+@train.slip(RATE)
 def rate_not_used(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """`lr` is not used: the optimiser has a rate of its own, so hand lr on to it."""
+    """`lr` is not used: the optimiser uses its own rate. Pass lr on to it."""
     return _train(model, ids, targets, steps, 0.05, lengths)
 
 
@@ -1850,7 +1966,7 @@ def losses_rounded(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 @train.slip(TRAINING)
 def running_mean_of_losses(model, ids, targets, steps=200, lr=0.05, lengths=None):
-    """These are means of all losses so far: each loss stands for itself."""
+    """These are means of all losses so far: return each loss itself."""
     losses = _train(model, ids, targets, steps, lr, lengths)
     return [sum(losses[: i + 1]) / (i + 1) for i in range(len(losses))]
 
@@ -1867,14 +1983,14 @@ predict = Task(
     difficulty=2,
     minutes=5,
     hints=(
-        "The model scores all words; the answer is the one word whose logit is largest. Nothing "
-        "is learned here, so nothing about the model may be different afterwards.",
+        "The model scores all words; the answer is the one word whose logit is largest. Nothing is "
+        "learned here, so the model must be the same afterwards.",
         "Words to ids, as a batch of one, on the model's device; logits without a graph; the index "
         "of the largest; then back from the index to the word, whatever the dict's order. If you "
         "switch to eval mode, switch back to what was there.",
-        "`encode_words` gives [n], the model wants [1, n] and answers [1, vocab_size]. Under "
-        "torch.no_grad, `argmax` over the last dimension gives the id; look for the word that "
-        "has this id as its value.",
+        "`encode_words` gives [n], the model takes [1, n] and returns [1, vocab_size]. Under "
+        "torch.no_grad, `argmax` over the last dimension gives the id; look for the word that has "
+        "this id as its value.",
     ),
 )
 
@@ -1897,68 +2013,77 @@ def _best(model, words, vocabulary):
 
 @predict.slip(ARGMAX)
 def smallest_logit(model, words, vocabulary):
-    """This is the word of the smallest logit: the largest is asked for, argmax."""
+    """This is the word of the smallest logit: take the largest, with argmax."""
     return _word(vocabulary, int(_logits(model, words, vocabulary).argmin()))
 
 
 @predict.slip(ARGMAX)
+def only_above_zero(model, words, vocabulary):
+    """No word came back where all logits are negative: the search for the largest began at 0."""
+    logits = _logits(model, words, vocabulary)
+    best = int(logits.argmax())
+    return _word(vocabulary, best) if logits[best] > 0 else ""
+
+
+@predict.slip(ARGMAX)
 def second_best(model, words, vocabulary):
-    """This is the word of the second largest logit: the largest is asked for."""
+    """This is the word of the second largest logit: take the largest."""
     return _word(vocabulary, int(_logits(model, words, vocabulary).topk(2).indices[1]))
 
 
 @predict.slip(ARGMAX)
 def loudest_either_way(model, words, vocabulary):
-    """This is the word furthest from 0: a large negative logit speaks against its word."""
+    """This is the word whose logit is furthest from 0: a large negative logit speaks against its
+    word."""
     return _word(vocabulary, int(_logits(model, words, vocabulary).abs().argmax()))
 
 
 @predict.slip(ARGMAX)
 def drawn_by_chance(model, words, vocabulary):
-    """The word was drawn by chance, torch.multinomial: the largest logit decides, argmax."""
+    """The word was drawn at random, torch.multinomial: the largest logit decides, argmax."""
     shares = _logits(model, words, vocabulary).softmax(-1)
     return _word(vocabulary, int(torch.multinomial(shares, 1)))
 
 
 @predict.slip(ARGMAX)
 def the_id(model, words, vocabulary):
-    """This is the id: the word that has it in the vocabulary is asked for."""
+    """This is the id: return the word that has this id in the vocabulary."""
     return int(_logits(model, words, vocabulary).argmax())
 
 
 @predict.slip(ARGMAX)
 def the_id_as_a_tensor(model, words, vocabulary):
-    """This is the id, as a tensor: the word that has it in the vocabulary is asked for."""
+    """This is the id, as a tensor: return the word that has this id in the vocabulary."""
     return _logits(model, words, vocabulary).argmax()
 
 
 @predict.slip(ARGMAX)
 def the_largest_logit(model, words, vocabulary):
-    """This is the largest logit itself, max instead of argmax: the word is asked for."""
+    """This is the largest logit itself, from max instead of argmax: return the word."""
     return _logits(model, words, vocabulary).max().item()
 
 
-@predict.slip("the docstring of predict: Returns")
+@predict.slip(ANSWER)
 def word_in_a_list(model, words, vocabulary):
-    """The word came back in a list: the word itself, a str, is asked for."""
+    """The word came back in a list: return the word itself, a str."""
     return [_best(model, words, vocabulary)]
 
 
-@predict.slip("the docstring of predict: Returns")
+@predict.slip(ANSWER)
 def word_with_the_sentence(model, words, vocabulary):
-    """The whole sentence came back: only the word that follows is asked for."""
+    """The whole sentence came back: return only the word that follows."""
     return " ".join([*words, _best(model, words, vocabulary)])
 
 
-@predict.slip("the docstring of predict: the id of each word, in any order")
+@predict.slip(ANY_ORDER)
 def order_of_the_dict(model, words, vocabulary):
-    """The id was used as a place in the dict: look for the word that has it as its value."""
+    """The id was used as a position in the dict: look for the word that has it as its value."""
     return list(vocabulary)[int(_logits(model, words, vocabulary).argmax())]
 
 
-@predict.slip("the docstring of predict: the id of each word, in any order")
+@predict.slip(ANY_ORDER)
 def order_of_the_alphabet(model, words, vocabulary):
-    """The id was used as a place among the sorted words: look for the word that has it as its
+    """The id was used as a position among the sorted words: look for the word that has it as its
     value."""
     return sorted(vocabulary)[int(_logits(model, words, vocabulary).argmax())]
 
@@ -1993,62 +2118,63 @@ def argmax_over_the_batch_compared(model, words, vocabulary):
     return _word(vocabulary, _logits(model, words, vocabulary)[None].argmax(0))
 
 
-@predict.slip("the docstring of predict: the id of each word")
+@predict.slip(ANY_ORDER)
 def vocabulary_asked_by_id(model, words, vocabulary):
-    """The vocabulary was asked for an id, and it knows words: look for the word whose value the
-    id is, in `vocabulary.items()`."""
+    """You looked up an id in the vocabulary, but its keys are words: find the word whose value is
+    the id, in `vocabulary.items()`."""
     return vocabulary[int(_logits(model, words, vocabulary).argmax())]
 
 
 @predict.slip(ARGMAX)
 def always_first_of_the_dict(model, words, vocabulary):
-    """The dict's first word came back: argmax ran over the batch, and an id is no place in it."""
+    """The dict's first word came back: argmax ran over the batch, and an id is not a position in
+    the dict."""
     return list(vocabulary)[int(_logits(model, words, vocabulary)[None].argmax(0)[0])]
 
 
-@predict.slip('document 004, "Simple language modeling in the self-attention mechanism."')
+@predict.slip(ALL_WORDS)
 def last_word_alone(model, words, vocabulary):
-    """Only the last word was asked about: all words are one sequence, [1, n], not [n, 1]."""
+    """The model saw only the last word: all words are one sequence, [1, n], not [n, 1]."""
     _ids(words, vocabulary)
     return _best(model, words[-1:], vocabulary)
 
 
-@predict.slip('document 004, "Simple language modeling in the self-attention mechanism."')
+@predict.slip(ALL_WORDS)
 def first_word_alone(model, words, vocabulary):
-    """Only the first word was asked about: all words are one sequence, [1, n], not [n, 1]."""
+    """The model saw only the first word: all words are one sequence, [1, n], not [n, 1]."""
     _ids(words, vocabulary)
     return _best(model, words[:1], vocabulary)
 
 
-@predict.slip('document 004, "Simple language modeling in the self-attention mechanism."')
+@predict.slip(ALL_WORDS)
 def last_two_words_alone(model, words, vocabulary):
-    """Only the last two words were asked about: the document's examples have two, here there may
-    be more, and all of them count."""
+    """The model saw only the last two words: there may be more, and all of them count."""
     _ids(words, vocabulary)
     return _best(model, words[-2:], vocabulary)
 
 
 @predict.slip(LOOK_UP)
 def words_turned_round(model, words, vocabulary):
-    """The words were taken from the end: a model that sees order is asked something else."""
+    """The words were taken from the end: for a model that sees the order, that is another
+    question."""
     return _best(model, words[::-1], vocabulary)
 
 
 @predict.slip(LOOK_UP)
 def words_sorted(model, words, vocabulary):
-    """The words were sorted before the model was asked: they keep their order."""
+    """The words were sorted before the model got them: they keep their order."""
     return _best(model, sorted(words), vocabulary)
 
 
 @predict.slip(LOOK_UP)
 def said_twice_heard_once(model, words, vocabulary):
-    """A word that comes again is lost, as in a set or dict: each counts each time."""
+    """A repeated word is lost, as in a set or dict: each word counts each time."""
     return _best(model, list(dict.fromkeys(words)), vocabulary)
 
 
-@predict.slip("the chapter's text, The formula: the table has do like -> like")
+@predict.slip(AGAIN)
 def never_says_a_word_again(model, words, vocabulary):
-    """Words that were said are ruled out: "do like" may well be followed by "like"."""
+    """You ruled out the words of the sentence: "do like" may well be followed by "like"."""
     logits = _logits(model, words, vocabulary).index_fill(
         0, _ids(words, vocabulary).to(next(model.parameters()).device), -torch.inf
     )
@@ -2057,7 +2183,7 @@ def never_says_a_word_again(model, words, vocabulary):
 
 @predict.slip(ARGMAX)
 def repeats_the_last_word(model, words, vocabulary):
-    """The last word came back: the model was not asked."""
+    """The last word came back: call the model."""
     _ids(words, vocabulary)
     return words[-1]
 
@@ -2071,7 +2197,7 @@ def stays_in_eval_mode(model, words, vocabulary):
 
 @predict.slip(NO_TRACE)
 def always_ends_in_train_mode(model, words, vocabulary):
-    """The model is in train mode after the call, whatever it was: put back what was there."""
+    """The model is always in train mode after the call: put back what was there."""
     model.eval()
     word = _best(model, words, vocabulary)
     model.train()
@@ -2080,8 +2206,8 @@ def always_ends_in_train_mode(model, words, vocabulary):
 
 @predict.slip(NO_TRACE)
 def one_flag_for_all_parts(model, words, vocabulary):
-    """`model.train(flag)` gives all parts of the model one flag, and they had flags of their own:
-    put each one's back, or leave the flags alone."""
+    """`model.train(flag)` gives all parts of the model the same flag, but they had flags of their
+    own: put each one back, or leave the flags alone."""
     before = model.training
     model.eval()
     word = _best(model, words, vocabulary)
@@ -2091,14 +2217,14 @@ def one_flag_for_all_parts(model, words, vocabulary):
 
 @predict.slip(NO_TRACE)
 def clears_the_gradients(model, words, vocabulary):
-    """The gradients that were there are gone: asking needs no zero_grad."""
+    """The model's gradients are gone: predicting needs no zero_grad."""
     model.zero_grad()
     return _best(model, words, vocabulary)
 
 
 @predict.slip(NO_TRACE)
 def leaves_gradients(model, words, vocabulary):
-    """Asking left gradients: there is nothing to learn, so no backward."""
+    """The call left gradients: there is nothing to learn here, so leave out backward."""
     device = next(model.parameters()).device
     logits = model(_ids(words, vocabulary).to(device)[None])[0]
     logits.max().backward()
@@ -2107,34 +2233,35 @@ def leaves_gradients(model, words, vocabulary):
 
 @predict.slip(NO_TRACE)
 def gradients_off_for_good(model, words, vocabulary):
-    """Gradients stay switched off for everybody: use `with torch.no_grad():`, which ends."""
+    """Gradients stay switched off after the call: use `with torch.no_grad():`, which switches them
+    on again at its end."""
     torch.set_grad_enabled(False)
     return _best(model, words, vocabulary)
 
 
 @predict.slip(NO_TRACE)
 def weights_frozen(model, words, vocabulary):
-    """The weights want no gradients any more: requires_grad is off, use torch.no_grad instead."""
+    """You switched off requires_grad of the weights for good: use torch.no_grad instead."""
     model.requires_grad_(False)
     return _best(model, words, vocabulary)
 
 
 @predict.slip(UNKNOWN)
 def unknown_word_taken_for_zero(model, words, vocabulary):
-    """An unknown word is taken for word 0: `encode_words` raises the KeyError for you."""
+    """An unknown word is treated as word 0: `encode_words` raises the KeyError for you."""
     known = {**dict.fromkeys(words, 0), **vocabulary}
     return _word(vocabulary, int(_logits(model, words, known).argmax()))
 
 
 @predict.slip(UNKNOWN)
 def unknown_word_skipped(model, words, vocabulary):
-    """An unknown word is skipped, and others answer in its place: the KeyError must come."""
+    """An unknown word is skipped: let the KeyError happen."""
     return _best(model, [word for word in words if word in vocabulary], vocabulary)
 
 
-@predict.slip("the docstring of predict: Raises")
+@predict.slip(NO_WORDS)
 def answers_to_no_words(model, words, vocabulary):
-    """Nothing was said, and a word came back: the mean of 0 words is NaN. Refuse an empty list
+    """There were no words, but a word came back: the mean of 0 words is NaN. Refuse an empty list
     with a ValueError."""
     if words:
         return _best(model, words, vocabulary)
@@ -2144,12 +2271,124 @@ def answers_to_no_words(model, words, vocabulary):
     return _word(vocabulary, int(logits.argmax()))
 
 
-@predict.slip("the docstring of predict: words are left unchanged")
+@predict.slip(INPUTS)
 def sentence_goes_on(model, words, vocabulary):
     """The new word was added to the caller's list: leave `words` as it is."""
     word = _best(model, words, vocabulary)
     words.append(word)
     return word
+
+
+# What the chapter's own errors and differences show
+
+ERRORS = (
+    error_like(
+        "loss_made_with_its_inputs",
+        r"Boolean value of Tensor|CrossEntropyLoss",
+        "nn.CrossEntropyLoss is a class: make one first, then call it, "
+        "nn.CrossEntropyLoss()(logits, targets). F.cross_entropy(logits, targets) does both at "
+        "once.",
+        line=r"\w+Loss\(\s*[^)\s]",
+    ),
+    error_like(
+        "loss_arguments_swapped",
+        r"log_softmax.*not implemented for 'Long'|class probabilities, got Long",
+        "cross_entropy takes the logits first and the targets second.",
+    ),
+    error_like(
+        "targets_are_floats",
+        r"expected target dtype to be Long",
+        "The targets of cross_entropy are ids, torch.long: here they are floats.",
+    ),
+    error_like(
+        "loss_of_another_batch",
+        r"to match target batch_size|Expected target size",
+        "cross_entropy takes one row of logits for each target, [batch, vocab_size] and [batch]: "
+        "here their numbers differ.",
+    ),
+    error_like(
+        "targets_with_a_dimension_too_many",
+        r"0D or 1D target tensor expected",
+        "The targets of cross_entropy have one dimension too many: one id for each row of logits, "
+        "[batch]. Or did you pass the ids instead of the targets?",
+    ),
+    error_like(
+        "nothing_to_train",
+        r"optimizer got an empty parameter list",
+        "The optimiser got no weights: give it model.parameters(). Note that a generator can be "
+        "used only once.",
+    ),
+    error_like(
+        "weights_for_the_optimiser",
+        r"params argument given to the optimizer",
+        "An optimiser takes all weights at once, model.parameters().",
+    ),
+    error_like(
+        "words_for_ids",
+        r"too many dimensions 'str'",
+        "A tensor cannot hold words: look up each word's id in the vocabulary first.",
+    ),
+    error_like(
+        "list_of_words_to_the_model",
+        r"argument 'indices'.*must be Tensor, not (list|str)",
+        "The model was called with a list: it takes a tensor of ids, [batch, n].",
+    ),
+    error_like(
+        "ids_without_a_batch",
+        r"the model is asked with ids \[batch, n\]",
+        "The model takes a batch: one sequence is ids[None], [1, n].",
+    ),
+    error_like(
+        "no_such_word",
+        r"^KeyError: ",
+        "The dict on that line has no such key. The keys of a vocabulary are words, its values are "
+        "ids: to find the word of an id, go through its items.",
+    ),
+    error_like(
+        "id_out_of_range",
+        r"index out of range in self|Target \d+ is out of bounds",
+        "An id is as large as the table, or larger: the embedding and the head have one row for "
+        "each word of the vocabulary, counted from 0.",
+    ),
+    error_like(
+        "model_for_its_parts",
+        r"'(\w*Model|Caller|\w*Attention)' (object (is not|cannot be)|has no len)",
+        "The model itself was used as a list, a dict or a number: call it with ids; its weights "
+        "are model.parameters().",
+    ),
+    error_like(
+        "ids_not_whole",
+        r"(to be|scalar types?:?) Long",
+        "Ids and targets are whole numbers, torch.long: leave their dtype as it is.",
+    ),
+)
+FINDINGS = (
+    Common(
+        "returns_words",
+        lambda found: (
+            found.kind == "type"
+            and isinstance(found.actual, list)
+            and any(isinstance(one, str) for one in found.actual)
+        ),
+        "Words came back instead of numbers: look each one up in the vocabulary.",
+    ),
+    Common(
+        "unknown_word_not_refused",
+        lambda found: found.kind == "not refused" and found.expected == "KeyError",
+        "A word that the vocabulary does not have was accepted in silence: raise KeyError.",
+    ),
+    Common(
+        "refusal_names_no_word",
+        lambda found: found.kind == "refused badly" and found.detail == "word",
+        "It is refused, but the error does not say which word: put the word into it.",
+    ),
+    Common(
+        "not_a_key_error",
+        lambda found: found.kind == "refused badly" and found.expected == "KeyError",
+        "It does stop, but with another error: do not catch the dictionary's KeyError, it names "
+        "the word.",
+    ),
+)
 
 
 # What `grader show` draws
@@ -2162,7 +2401,7 @@ STEPS, ROUNDS, HEADS = 200, 3, 4
 
 @draws(positional_encoding)
 def draw_positional_encoding(sketch):
-    """A row of waves for each position: fast ones on the left, slow ones on the right."""
+    """A row of waves for each position, sines and cosines: fast on the left, slow on the right."""
     rows = sketch.words or [f"position {i}" for i in range(10)]
     sketch.row()
     waves = sketch.call("positional_encoding", len(rows), 8)
@@ -2284,10 +2523,16 @@ def _learn(sketch):
 def _phrases(sketch):
     if not sketch.words:
         return list(TABLE)
-    strange = [word for word in sketch.words if word not in IDS]
+    said = dict.fromkeys(sketch.words)
+    strange = ", ".join(word for word in said if word not in IDS)
     if not strange:
         return [" ".join(sketch.words)]
-    sketch.say(f"The model knows only {', '.join(IDS)}, and not {', '.join(strange)}.")
+    known = ", ".join(word for word in said if word in IDS) or "none"
+    # before all else: the picture is not the one that was asked for
+    sketch.row(
+        f"Unknown words: {strange}. Known: {known}. The model's vocabulary is {', '.join(IDS)}; "
+        f"drawn are the chapter's own phrases."
+    )
     return list(TABLE)
 
 
@@ -2351,12 +2596,13 @@ def _heads(sketch, model, phrase):
     values = layer.w_v(x).detach().unflatten(-1, (HEADS, -1))  # [n, n_heads, d_head]
     for head in range(HEADS):
         sketch.draw(f"head {head}", maps.at(head), words, words, scale="weights", digits=2)
-        sketch.draw("values", values[:, head].T, range(values.shape[-1]), "", digits=1, under=True)
+        features = range(values.shape[-1])
+        sketch.draw("values", values[:, head].T, features, words, digits=1, under=True)
 
 
 def _draw_model(sketch):
-    model, _ = _learn(sketch)
     phrases = _phrases(sketch)
+    model, _ = _learn(sketch)
     logits = _asked(sketch, model, phrases)
     for place, phrase in enumerate(phrases):
         sketch.row(f'"{phrase}"')
@@ -2368,15 +2614,15 @@ def _draw_model(sketch):
 
 @draws(NextWordModel)
 def draw_next_word_model(sketch):
-    """Your model at work: for each phrase the words above, the weights of each head, the values."""
+    """Your model at work: the weights of each head; beneath, a column of values for each word."""
     _draw_model(sketch)
 
 
 @draws(train)
 def draw_train(sketch):
-    """What training does: the loss falls, and the right words get the largest logits."""
-    model, before = _learn(sketch)
+    """What training does: the loss on its way, and the logits before and after it."""
     phrases = _phrases(sketch)
+    model, before = _learn(sketch)
     for title, one in (("before", before), ("after", model)):
         logits = _asked(sketch, one, phrases)
         if title == "before":

@@ -19,8 +19,8 @@ MOST_DIMENSIONS = 4
 # so many times the tolerance is still near
 NEARLY = 10.0
 NEARLY_RIGHT = (
-    "All of it is nearly right: a constant with too few digits, a small number added, or a step in "
-    "another dtype, rather than another formula."
+    "All of it is nearly right, so the formula is probably right: look for a constant with too few "
+    "digits, a small number that is added, or a step in another dtype."
 )
 
 
@@ -91,7 +91,10 @@ def _of_shapes(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]
     if cut is not None:
         return cut
     if sorted(got.shape) == sorted(want.shape):
-        return "The sizes are the right ones in another order: a transpose is missing or too many."
+        return (
+            "The sizes are right, but in another order: there is a transpose missing, or one "
+            "too many."
+        )
     return None
 
 
@@ -108,8 +111,8 @@ def _cut(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> s
     if not near(got[shared], want[shared]):
         return None
     if got.numel() < want.numel():
-        return "What came is right as far as it goes, but it ends too early."
-    return "The right values are there, and behind them stand more than were asked for."
+        return "Your output is right as far as it goes, but it ends too early."
+    return "The right values are there, and after them come more than there should be."
 
 
 def _turned(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -> str | None:
@@ -121,13 +124,15 @@ def _turned(got: Tensor, want: Tensor, near: Callable[[Tensor, Tensor], bool]) -
     for order in itertools.permutations(range(got.dim())):
         if near(got.permute(order), want):
             return (
-                "Your values are right, but the dimensions stand in another order: yours, turned "
-                f"by permute{order}, are what is asked for."
+                "Your values are right, but the dimensions are in another order: yours, rearranged "
+                f"by permute{order}, are right."
             )
     numbers, right = got.flatten().sort().values, want.flatten().sort().values
     if len(right.unique()) > len(right) // 2 and near(numbers, right):
         return (
-            "All the right numbers are there, in other places: `view` and `reshape` turn nothing."
+            "All the right numbers are there, in other places: `view` and `reshape` do not "
+            "transpose, and what joins (`cat`, `stack`, `hstack`) has to be told along which "
+            "dimension."
         )
     return None
 
@@ -137,9 +142,9 @@ def _of_values(
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
     yield "Your output is NaN everywhere.", lambda: bool(got.isnan().all())
     yield "Your output is all zeros.", lambda: bool((got == 0).all())
-    yield "Your values are right, but with the sign turned.", lambda: near(-got, want)
+    yield "Your values are right, but with the opposite sign.", lambda: near(-got, want)
     yield (
-        "Your values are right, but stand in reverse order.",
+        "Your values are right, but in reverse order.",
         lambda: got.dim() >= 1 and (near(got.flip(-1), want) or near(got.flip(0), want)),
     )
     yield (
@@ -153,7 +158,7 @@ def _of_rows(
 ) -> Iterator[tuple[str, Callable[[], bool]]]:
     """Look at rows, columns and sequences: what they have in common, and what they should not."""
     yield (
-        "Your values are the right ones, rounded.",
+        "Your values are right, but rounded.",
         lambda: any(
             bool(torch.equal(got, torch.round(want, decimals=digits))) for digits in range(5)
         ),
@@ -161,11 +166,11 @@ def _of_rows(
     if want.dim() < 2 or min(want.shape[-2:]) < 2:
         return
     yield (
-        "All your rows are the same, and should not be.",
+        "All your rows are the same and should not be.",
         lambda: near(got, got[..., :1, :].expand_as(got)) and not _alike(want, -2),
     )
     yield (
-        "All your columns are the same, and should not be.",
+        "All your columns are the same and should not be.",
         lambda: near(got, got[..., :1].expand_as(got)) and not _alike(want, -1),
     )
     yield (
@@ -173,7 +178,7 @@ def _of_rows(
         lambda: near(got, want.cumsum(-2) / _counted(want)),
     )
     yield "Each row is the sum of the right rows down to it.", lambda: near(got, want.cumsum(-2))
-    yield "Whole rows are 0, and should not be; the others are right.", lambda: _emptied(got, want)
+    yield "Whole rows are 0 and should not be; the others are right.", lambda: _emptied(got, want)
     yield (
         "Only the first sequence of the batch is right.",
         lambda: got.dim() > 2 and near(got[0], want[0]) and not any(map(near, got[1:], want[1:])),
@@ -195,7 +200,7 @@ def _of_rows(
     )
     if want.dim() >= 3 and len(want) > 1:
         yield (
-            "Every sequence of the batch got what belongs to the first one.",
+            "Every sequence of the batch got the result of the first one.",
             lambda: near(got, want[:1].expand_as(want)),
         )
 

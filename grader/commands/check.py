@@ -11,7 +11,9 @@ HELP = "prove the kit: stubs, promises, solutions, variants, slips, mutants"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add what is to be proved, and how."""
-    parser.add_argument("name", nargs="?", default="", help="a chapter or a function only")
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="a chapter or a function only"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the inputs (default: 0)")
     parser.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
     parser.add_argument(
@@ -19,8 +21,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     group = parser.add_argument_group("mutants: right answers with one small change each")
     group.add_argument(
-        "--mutants", nargs="?", const="", metavar="NAME",
-        help="run them instead: all, or those of a folder of right answers, a chapter, a function",
+        "--mutants", action="store_true", help="run them instead; NAME may be `solutions`, or a "
+        "folder of variants",
     )  # fmt: skip
     group.add_argument(
         "--minutes", type=float, help="stop after so many; which are run changes from day to day"
@@ -30,11 +32,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Prove."""
-    if given.mutants is not None:
+    if given.mutants:
         from grader.proof.mutants.prove import prove_mutants
 
         seed = given.seed or (int(time.time()) if given.minutes is not None else 0)
-        return prove_mutants(given.mutants, given.jobs, given.minutes, seed, given.write)
+        return prove_mutants(given.name, given.jobs, given.minutes, seed, given.write)
     from grader.proof.prove import prove
 
     return prove(given.seed, given.device, given.name, given.jobs)

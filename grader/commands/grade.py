@@ -23,7 +23,8 @@ def add(parser: argparse.ArgumentParser) -> None:
                        help="fill Canvas's or Moodle's export in as the csv report")  # fmt: skip
     parser.add_argument("--assignment", metavar="TITLE",
                        help="the column of --gradebook, where there are several")  # fmt: skip
-    parser.add_argument("--only", metavar="NAME", help="one chapter or function")
+    parser.add_argument("--only", metavar="NAME", action="append", default=[],
+                       help="a chapter or function, or several: NAME,NAME; repeatable")  # fmt: skip
     parser.add_argument("--jobs", type=positive(int), metavar="N",
                        help="submissions at a time (default: one for each core)")  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="N",
@@ -41,9 +42,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Grade and report."""
-    from grader.batch.command import Request, grade
+    from grader.batch.command import GradeRequest, grade
 
-    request = Request(
+    request = GradeRequest(
         given.paths, given.device, given.report, given.only, given.jobs, given.seed,
         given.time_limit, given.memory, given.results, given.gradebook, given.assignment,
         given.require_sandbox,

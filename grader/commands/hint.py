@@ -6,13 +6,14 @@ import argparse
 
 from grader.commands.usage import UsageError
 
-HELP = "the next hint for a function (three in all)"
+HELP = "the next hint for a function (three in all), or what a word means"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the function's name."""
     parser.add_argument("name", metavar="NAME", nargs="?",
-                        help="causal_mask, or ex03_masking.causal_mask, or a chapter "
+                        help="causal_mask, or ex03_masking.causal_mask, or a chapter, or a word "
+                             "such as strides, broadcasting, gradient "
                              "(default: the next unsolved function)")  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Notebooks of the chapters, for Jupyter and Colab."""
+"""Notebooks of the chapters, for Jupyter, Colab and Kaggle."""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the folder."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="where to; new or empty")
     parser.add_argument("--zip", action="store_true", help="write DIR.zip as well")
+    parser.add_argument("--no-compare", action="store_true",
+                       help="leave out the sealed reference answers")  # fmt: skip
     parser.add_argument("--notebooks", action="store_true",
                        help="put the chapters in as Jupyter notebooks, too")  # fmt: skip
 
@@ -28,12 +30,13 @@ def run(given: argparse.Namespace) -> int:
     archive = folder.absolute().parent / f"{folder.absolute().name}.zip" if given.zip else None
     try:
         refuse_what_is_there(folder, archive)
-        files = pack(notebooks=given.notebooks)
+        files = pack(notebooks=given.notebooks, compare=not given.no_compare)
         release(files, folder, archive)
     except (ReleaseError, OSError) as problem:
         raise UsageError(problem) from problem
     size = sum(map(len, files.values())) / 1000
-    print(f"wrote {len(files)} files, {size:.0f} kB, to {folder}: no answer is in them")
+    but = "" if given.no_compare else ", but under the seals that right answers open"
+    print(f"wrote {len(files)} files, {size:.0f} kB, to {folder}: no answer is in them{but}")
     if archive is not None:
         print(f"wrote {archive}")
     return 0

@@ -20,6 +20,7 @@ def run(given: argparse.Namespace) -> int:
     from grader.hints import Ladder
     from grader.naming import select
     from grader.stubs import BrokenTextError, NoStubsError, Pristine, reset
+    from grader.written.source import Unreadable
 
     answers = (given.answers or places.EXERCISES).resolve()
     if not answers.is_dir():
@@ -32,7 +33,7 @@ def run(given: argparse.Namespace) -> int:
     except NoStubsError as problem:
         raise UsageError(problem) from problem
     stem = names[0].split(".")[0]
-    whole = given.name.removesuffix(".py") == stem
+    whole = given.name.removesuffix(".py").removesuffix(".ipynb") == stem
     if len(names) > 1 and not whole:
         raise UsageError(f"`{given.name}` is more than one function: {', '.join(names)}")
     name = None if whole else names[0].split(".")[1]
@@ -43,8 +44,12 @@ def run(given: argparse.Namespace) -> int:
             f"{stem}.py, {problem}. So where {name} begins and ends cannot be told. Mend that "
             f"line, or put back the whole chapter: python -m grader reset {stem}"
         ) from problem
+    except Unreadable as problem:
+        raise UsageError(
+            f"{problem}. To put back the whole chapter: python -m grader reset {stem}"
+        ) from problem
     except OSError as problem:
-        raise UsageError(f"{stem}.py cannot be put back: {problem}") from problem
+        raise UsageError(f"{stem} cannot be put back: {problem}") from problem
     for full in names:
         Ladder(answers.parent).forget(full)
     print("\n".join(done.lines(name or stem)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 
 
@@ -15,7 +16,7 @@ def positive(kind: type[int] | type[float]) -> Callable[[str], float]:
 
     def parse(text: str) -> float:
         value = kind(text)
-        if value <= 0:
+        if not 0 < value < math.inf:
             raise argparse.ArgumentTypeError(f"must be above 0, not {text}")
         return value
 

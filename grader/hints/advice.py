@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.hints.ladder import Ladder, Place
+from grader.hints.ladder import Ladder, LadderPlace
+from grader.reports.board import polish
 from grader.reports.message import parts
 from grader.results import CheckResult, ExerciseResult
-from grader.trial.plan import Task
+from grader.trial.plan import PlannedTask
+from grader.written.source import FILE, NOTEBOOK
 
 WIDTH = 88
+LOOK = (
+    "the loop around that line. Each round of a `while` has to change what its condition asks; a "
+    "`for` must not lengthen the list that it goes through; a function that calls itself needs a "
+    "smaller input each time, and one for which it does not call itself. Print the counter to see "
+    "it stand still."
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +38,13 @@ class Advice:
         return said
 
 
-def advise(task: Task, result: ExerciseResult | None, device: str, ladder: Ladder) -> Advice:
+def advise(
+    task: PlannedTask,
+    result: ExerciseResult | None,
+    device: str,
+    ladder: Ladder,
+    on_screen: str = "",
+) -> Advice:
     """Say the next thing that helps, and remember that it was said.
 
     Args:
@@ -37,31 +52,45 @@ def advise(task: Task, result: ExerciseResult | None, device: str, ladder: Ladde
         result: how the answer fares now; None if it could not be run.
         device: whose checks count.
         ladder: the memory.
+        on_screen: the message that can be read already: the slip that it names is not told again.
     """
     title = f"{task.full}, difficulty {task.difficulty} of 5, about {task.minutes} minutes"
     place = ladder.place(task.full)
     if result is not None and result.state(device) == "solved":
         return Advice(f"{task.full} is solved: it needs no hint.", ())
-    first = _first_failed(result, device)
     elsewhere = _elsewhere(task, result, device)
     if elsewhere:
         return Advice(title, (("", elsewhere),))
-    if first is not None:
-        slip = _slip(first, place, len(task.hints))
-        if slip:
-            place.slips.append(str(first.slip))
+    is_right = result is not None and result.is_right(device)
+    first = _first_failed(result, device, on_screen if is_right else "")
+    if result is not None and first is not None:
+        endless = _endless(first)
+        told = _polish(task, result, first, device, on_screen) if is_right else _slip(first)
+        mistake, key = endless or told, first.slip or first.check
+        if mistake and key not in place.told:
+            place.told.append(key)
             ladder.remember(task.full, place)
-            return Advice(title, slip)
-    return Advice(title, tuple(_rung(task, place, ladder)))
+            # where a function was when its time was up is more than the message says
+            if endless or not _is_on(on_screen, first):
+                return Advice(title, (*mistake, ("", _more(place, len(task.hints)))))
+    hints = _rung(task, place, ladder)
+    if not hints:
+        hints = [*_every(task.hints), ("", _no_more(task, is_right))]
+    return Advice(title, tuple(hints))
 
 
-def _first_failed(result: ExerciseResult | None, device: str) -> CheckResult | None:
-    """Return the failed check to speak of: the first whose slip is recognised, or the first."""
+def _first_failed(result: ExerciseResult | None, device: str, on_screen: str) -> CheckResult | None:
+    """Return the failed check to speak of: the first whose slip is recognised, or the first.
+
+    What can be read on the screen is left out, with all that fails for the same reason.
+    """
     failed = [c for c in result.on(device) if not c.passed] if result is not None else []
+    read = {check.slip or check.check for check in failed if _is_on(on_screen, check)}
+    failed = [check for check in failed if (check.slip or check.check) not in read]
     return next((check for check in failed if check.slip), failed[0] if failed else None)
 
 
-def _elsewhere(task: Task, result: ExerciseResult | None, device: str) -> str:
+def _elsewhere(task: PlannedTask, result: ExerciseResult | None, device: str) -> str:
     """Say what has to be done before a hint for this function is of any use."""
     failed = [c for c in result.on(device) if not c.passed] if result is not None else []
     if result is None or not failed:
@@ -69,10 +98,11 @@ def _elsewhere(task: Task, result: ExerciseResult | None, device: str) -> str:
     waits = result.waits_for(device)
     if waits:
         ask = waits[0].split(".")[1]
-        how = "" if ask == "py" else f" For a hint there: python -m grader hint {ask}"
+        is_file = waits[0].endswith((FILE, NOTEBOOK))
+        how = "" if is_file else f" For a hint there: python -m grader hint {ask}"
         return f"It waits for {' and '.join(waits)}: mend that first.{how}"
     said = parts(failed[0].message).headline
-    if said.startswith(f"{task.stem}.py"):
+    if said.startswith((task.stem + FILE, task.stem + NOTEBOOK)):
         return said
     missing = said.removeprefix(f"{task.full} is not started: ")
     if missing != said:
@@ -80,25 +110,66 @@ def _elsewhere(task: Task, result: ExerciseResult | None, device: str) -> str:
     return ""
 
 
-def _slip(check: CheckResult, place: Place, rungs: int) -> tuple[tuple[str, str], ...]:
-    """Speak of the slip that the answer shows, once."""
+def _slip(check: CheckResult) -> tuple[tuple[str, str], ...]:
+    """Speak of the slip that the answer shows, if it has a name."""
     said = parts(check.message)
-    says = said.says("Likely slip")
-    if not check.slip or not says or check.slip in place.slips:
+    says, read = said.says("Likely slip"), said.says("Read on")
+    if not check.slip or not says:
         return ()
-    read = said.says("Read on")
-    more = [("Read on", read)] if read else []
-    left = f"If that is not enough, ask again for hint {min(place.step + 1, rungs)} of {rungs}."
-    return (("Your answer now", says), *more, ("", left))
+    return (("Your answer now", says), *([("Read on", read)] if read else []))
 
 
-def _rung(task: Task, place: Place, ladder: Ladder) -> list[tuple[str, str]]:
-    """Climb one rung; from the top, see all of them again."""
-    count = len(task.hints)
-    if place.step >= count:
-        every = [(f"hint {i} of {count}", hint) for i, hint in enumerate(task.hints, 1)]
-        return [*every, ("", "There are no more. To start over: python -m grader reset "
-                             f"{task.name}")]  # fmt: skip
+def _endless(check: CheckResult) -> tuple[tuple[str, str], ...]:
+    """Say where a function was that did not come back, and what to look for."""
+    if check.verdict != "timeout":
+        return ()
+    lines = [line.strip() for line in parts(check.message).body if line.strip()]
+    where = "It did not come back"
+    if len(lines) > 1:
+        # the innermost of the student's own lines comes last, its place before it
+        where = f"It never ends, or takes far too long. When its time was up it was at {lines[-2]}"
+        where += f": `{lines[-1]}`"
+    return ("Your answer now", f"{where}."), ("Look for", LOOK)
+
+
+def _polish(
+    task: PlannedTask, result: ExerciseResult, first: CheckResult, device: str, on_screen: str
+) -> tuple[tuple[str, str], ...]:
+    """Say what is left of a function that is right."""
+    said = parts(first.message)
+    titles = ("Likely slip", "The stub", "The rules", "Read on")
+    advice = [(title, said.says(title)) for title in titles if said.says(title)]
+    begins = "Besides what the message says" if on_screen else "The first"
+    says = f"{task.name} is right, {polish(result.to_mend(device))}. {begins}:"
+    return (("", says), ("", said.headline), *advice)
+
+
+def _more(place: LadderPlace, rungs: int) -> str:
+    """Say what comes next."""
+    what = f"hint {place.step + 1} of {rungs}" if place.step < rungs else f"all {rungs} hints"
+    return f"If that is not enough, ask again for {what}."
+
+
+def _is_on(screen: str, check: CheckResult) -> bool:
+    """Tell whether the message of a check can be read already; more may stand behind it."""
+    return bool(screen) and screen.startswith(check.message)
+
+
+def _rung(task: PlannedTask, place: LadderPlace, ladder: Ladder) -> list[tuple[str, str]]:
+    """Climb one rung; nothing at the top."""
+    if place.step >= len(task.hints):
+        return []
     place.step += 1
     ladder.remember(task.full, place)
-    return [(f"hint {place.step} of {count}", task.hints[place.step - 1])]
+    return [_every(task.hints)[place.step - 1]]
+
+
+def _every(hints: Sequence[str]) -> list[tuple[str, str]]:
+    return [(f"hint {step} of {len(hints)}", hint) for step, hint in enumerate(hints, 1)]
+
+
+def _no_more(task: PlannedTask, is_right: bool) -> str:
+    """Say that these were all, and what else can be done."""
+    if is_right:
+        return f"There are no more. {task.name} is right: what is left can wait, you may go on."
+    return f"There are no more. To start over: python -m grader reset {task.name}"

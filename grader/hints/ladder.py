@@ -14,16 +14,16 @@ FILE = Path(".kit") / "hints.json"
 
 
 @dataclass
-class Place:
+class LadderPlace:
     """Where a student stands on one ladder.
 
     Attributes:
         step: how many hints have been told.
-        slips: the recognised slips that have been spoken of.
+        told: the mistakes that have been spoken of: slips, or checks whose failure has no name.
     """
 
     step: int = 0
-    slips: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,16 @@ class Ladder:
 
     root: Path
 
-    def place(self, full: str) -> Place:
+    def place(self, full: str) -> LadderPlace:
         """Return where the student stands; at the foot, if nothing is known."""
         kept = self._read().get(full)
-        if isinstance(kept, int):  # as it was written before slips were remembered
-            return Place(kept)
         if isinstance(kept, dict) and isinstance(kept.get("step"), int):
-            return Place(max(0, kept["step"]), [str(name) for name in kept.get("slips") or []])
-        return Place()
+            return LadderPlace(max(0, kept["step"]), [str(name) for name in kept.get("told") or []])
+        return LadderPlace()
 
-    def remember(self, full: str, place: Place) -> None:
+    def remember(self, full: str, place: LadderPlace) -> None:
         """Keep where the student stands."""
-        self._write({**self._read(), full: {"step": place.step, "slips": place.slips}})
+        self._write({**self._read(), full: {"step": place.step, "told": place.told}})
 
     def forget(self, full: str) -> None:
         """Let a function start at the foot again."""

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.answers.trouble import words_of
 from grader.coach.errors import error_slip
 from grader.judging.outcome import Outcome
 from grader.suite import tolerance
 from grader.suite.compare import plain
+from grader.trouble import words_of
 
 LARGEST = 100_000
 
@@ -44,7 +44,7 @@ class Evidence:
         if found is not None:
             kind = (found.kind, found.label, found.at)
             return cls(outcome.verdict, outcome.where, kind, found.actual)
-        shown = None if error is None else error_key(error)
+        shown = None if error is None else error_key(error, outcome.stem)
         return cls(outcome.verdict, outcome.where, error=shown)
 
     @property
@@ -79,6 +79,8 @@ def equal_evidence(mine: Any, theirs: Any) -> bool:
         return _stripped(mine) == _stripped(theirs)
     if isinstance(mine, tuple | list):
         return len(mine) == len(theirs) and all(map(equal_evidence, mine, theirs))
+    if isinstance(mine, dict):
+        return list(mine) == list(theirs) and all(equal_evidence(mine[k], theirs[k]) for k in mine)
     if isinstance(mine, float):
         return math.isclose(mine, theirs, rel_tol=1e-4, abs_tol=1e-4) or (
             mine != mine and theirs != theirs
@@ -89,9 +91,9 @@ def equal_evidence(mine: Any, theirs: Any) -> bool:
         return False
 
 
-def error_key(error: BaseException) -> tuple[str, str]:
-    """Return the type of an error, and the slip that it shows or else its words."""
-    known = error_slip(error)
+def error_key(error: BaseException, stem: str) -> tuple[str, str]:
+    """Return the type of an error, and the slip that it shows in a chapter or else its words."""
+    known = error_slip(error, stem=stem)
     return type(error).__name__, known.name if known else _stripped(words_of(error))
 
 

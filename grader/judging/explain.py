@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import textwrap
 import traceback
+from typing import Any, TypeGuard
 
 from torch import Tensor
 
+from grader import nested
 from grader.answers.door import Call
-from grader.answers.trouble import BrokenFile, HangsError, words_of
 from grader.coach import Slip
 from grader.coach.common import OTHER_ORDER, RANDOM, Common, common_slip, fill
 from grader.coach.errors import ErrorSlip, error_slip
 from grader.coach.relations import relation
-from grader.judging.outcome import Outcome, describe, is_time_limit
+from grader.judging.misfits import NOT_REFUSED
+from grader.judging.outcome import Outcome, contents, describe, is_time_limit
 from grader.judging.promise import promise
 from grader.pictures import text as picture
 from grader.suite.check import Check
 from grader.suite.compare import OUTPUT, Finding
+from grader.trouble import BrokenFile, HangsError, printable, words_of
+from grader.written.cells import CELL
+from grader.written.source import Unreadable
 
-WIDTH = 88
+WIDTH, MARGIN = 88, 4
 MOST_FRAMES = 3
+MOST_KEYS = 6
+BACK = (
+    "an earlier copy of the notebook: Jupyter has the one that you saved last by hand under File, "
+    "Revert. If there is none: python -m grader reset {stem}"
+)
+
+LET_THROUGH = "it calls {}, which fails its own check of the same refusal: mend that first."
 
 
 def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None) -> str:
@@ -31,8 +43,9 @@ def explain(check: Check, outcome: Outcome, slip: Slip | None, call: Call | None
         return _fault(check, outcome)
     head, advice = _headline(check, outcome), _slip_lines(outcome, slip, call)
     outcome.headline = " ".join(line.strip() for line in head if line[:1] not in ("", " "))
-    lines = [*head, *_picture(outcome), *_line(outcome), "", *advice]
-    if isinstance(outcome.error, BrokenFile):
+    drawn = drawing(outcome)
+    lines = [*head, *([""] if drawn else []), *drawn, *_line(outcome), "", *advice, *_also(outcome)]
+    if isinstance(outcome.error, BrokenFile) or _is_no_python(outcome.error):
         return "\n".join(lines).rstrip()
     if call is not None and outcome.stuck_at is None:
         lines += _wrap("Called as", _call(call))
@@ -54,8 +67,14 @@ def explain_time_limit(check: Check, outcome: Outcome, guilty: str) -> str:
     other = "" if guilty == check.full_exercise else f", stuck in {guilty}"
     lines = _block(f"{check.full_exercise} did not come back in time{other}")
     lines += [*_frames(outcome.frames), ""]
-    says = "A loop that never ends, or one over far more than the few numbers that came in."
+    says = "A loop that never ends, or one that is far longer than these few inputs need."
     return "\n".join(lines + _wrap("Likely slip", says))
+
+
+def explain_lost(name: str, says: str, blame: tuple[str, ...]) -> str:
+    """Write the message of a check whose process was lost."""
+    lines = [f"{name} {says}"]
+    return "\n".join([*lines, "", *_because(blame)] if blame else lines)
 
 
 def noted(check: Check, outcome: Outcome) -> str:
@@ -93,9 +112,9 @@ def _headline(check: Check, outcome: Outcome) -> list[str]:
 
 
 def _difference(found: Finding) -> str:
-    label, came = found.label, describe(found.actual)
-    if found.kind == "type":
-        return f"expected {describe(found.expected)} for {label}, got {came}"
+    label = found.label
+    if found.kind in ("built", "type"):
+        return _built(found) if found.kind == "built" else _unlike(found)
     if found.mistake is not None:
         return f"on a pretended GPU, {found.mistake.sentence}"
     if found.kind in ("shape", "dtype", "device"):
@@ -105,15 +124,41 @@ def _difference(found: Finding) -> str:
         return _first_difference(found)
     if found.kind == "no gradient":
         return f"no gradient reaches {label}"
-    if found.kind == "changed":
+    if found.kind in ("changed", "switched"):
         return f"the call changed {label}"
     if found.kind == "forbidden":
-        return f"it calls the ready-made `{found.actual}`, which you are asked to do without"
-    if found.kind in ("not refused", "refused badly"):
+        return f"it calls the ready-made `{found.actual}`, which you are asked to build yourself"
+    if found.kind in NOT_REFUSED:
         return f"{label}: {_refusal(found)}"
     if found.detail:
         return f"{label}: {found.detail}"
-    return f"expected {describe(found.expected)} for {label}, got {came}"
+    return _unlike(found)
+
+
+def _unlike(found: Finding) -> str:
+    came, wanted = describe(found.actual), describe(found.expected)
+    return f"expected {wanted} for {found.label}, got {came}"
+
+
+def _built(found: Finding) -> str:
+    """Say how what came back is put together, and how it has to be."""
+    came, wanted = found.actual, found.expected
+    whole = "it" if not found.path and found.what == OUTPUT else found.label
+    if isinstance(wanted, dict) and isinstance(came, dict):
+        keys = " and ".join(repr(key) for key in wanted)
+        return f"{whole} has to be a dict with the keys {keys}, and has {_keys(came)}"
+    has = "has to return" if whole == "it" else "has to be"
+    return f"{whole} {has} {_article(wanted)}, and {_article(came)} came"
+
+
+def _keys(came: dict[Any, Any]) -> str:
+    return " and ".join(printable(repr(key))[:40] for key in [*came][:MOST_KEYS]) or "none"
+
+
+def _article(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return "a tensor"
+    return "None" if value is None else f"a {describe(value)}"
 
 
 def _attribute(value: Tensor | str, kind: str) -> str:
@@ -155,15 +200,12 @@ def _clip(text: str) -> str:
 
 
 def _broken(error: BrokenFile, outcome: Outcome) -> list[str]:
-    file, cause = f"{error.root.stem}.py", error.root.cause
-    user = "" if error.root is error else f", which {error.stem}.py imports,"
+    file, cause = error.root.file, error.root.cause
+    user = "" if error.root is error else f", which {error.file} imports,"
+    if isinstance(cause, Unreadable):
+        return _block(f"{cause}{f' ({error.file} imports it)' if user else ''}")
     if isinstance(cause, SyntaxError):
-        name = (cause.filename or file).replace("\\", "/").split("/")[-1]
-        line = f", line {cause.lineno}" if cause.lineno else ""
-        lines = [f"{name}{line} is not Python yet: {cause.msg}"]
-        if cause.text and cause.text.strip():
-            lines += ["", f"    {cause.text.strip()}"]
-        return lines + (["", f"{error.stem}.py imports it"] if user else [])
+        return not_python(cause, file) + (["", f"{error.file} imports it"] if user else [])
     if is_time_limit(cause):
         lines = _block(f"{file}{user} does not come to its end while it is imported")
         return lines + _frames(outcome.frames)
@@ -171,8 +213,25 @@ def _broken(error: BrokenFile, outcome: Outcome) -> list[str]:
     return lines + _frames(outcome.frames)
 
 
+def _is_no_python(error: BaseException | None) -> TypeGuard[SyntaxError]:
+    """Tell whether there is no function, because its cell of a notebook cannot be read."""
+    return isinstance(error, SyntaxError) and CELL.search(error.filename or "") is not None
+
+
+def not_python(error: SyntaxError, file: str) -> list[str]:
+    """Say where something is not Python, and why."""
+    name = (error.filename or file).replace("\\", "/").split("/")[-1]
+    line = f", line {error.lineno}" if error.lineno else ""
+    # of a file that could not be read the reader has said which it is
+    is_told = str(error.msg).startswith(name.split(".")[0])
+    lines = _block(str(error.msg) if is_told else f"{name}{line} is not Python yet: {error.msg}")
+    return [*lines, "", f"    {error.text.strip()}"] if error.text and error.text.strip() else lines
+
+
 def _raised(check: Check, outcome: Outcome) -> list[str]:
     assert outcome.error is not None
+    if _is_no_python(outcome.error):
+        return not_python(outcome.error, "")
     lines = _block(f"{check.full_exercise} stopped with {_said(outcome.error)}")
     return lines + _frames(outcome.frames)
 
@@ -191,12 +250,13 @@ def _frames(frames: list[traceback.FrameSummary]) -> list[str]:
     return lines
 
 
-def _picture(outcome: Outcome) -> list[str]:
+def drawing(outcome: Outcome, width: int = WIDTH) -> list[str]:
+    """Draw wrong values beside the right ones; nothing if no matrix is wrong."""
     found = outcome.finding
     if found is None or found.kind != "value" or found.wrong is None or found.wrong.dim() == 0:
         return []
-    drawn = picture.side_by_side(found.expected, found.actual, found.wrong)
-    return ["", *(f"    {line}" for line in drawn)]
+    drawn = picture.side_by_side(found.expected, found.actual, found.wrong, width - MARGIN)
+    return [f"{'':<{MARGIN}}{line}" for line in drawn]
 
 
 def _line(outcome: Outcome) -> list[str]:
@@ -211,16 +271,27 @@ def _line(outcome: Outcome) -> list[str]:
     return _frames([line])
 
 
+def _also(outcome: Outcome) -> list[str]:
+    """Name the other lines that would go wrong on a GPU."""
+    found = outcome.finding
+    if found is None or found.mistake is None or not found.also:
+        return []
+    said = []
+    for one in found.also:
+        file = f" of {one.file}" if one.file != found.mistake.file else ""
+        said.append(f"on line {one.line}{file}: `{one.what}`")
+    *before, last = said
+    return _wrap("Also", f"{', '.join(before)}, and {last}." if before else f"{last}.")
+
+
 def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[str]:
     if outcome.blame:
-        names = " and ".join(outcome.blame)
-        word = "is" if len(outcome.blame) == 1 else "are"
-        if outcome.suspects:
-            return _wrap("Because", f"it calls {names}, which {word} wrong: mend that first.")
-        return _wrap("Because", f"only {names} {word} wrong: mend that, and this check passes.")
+        if outcome.let_through:
+            return _wrap("Because", LET_THROUGH.format(" and ".join(outcome.blame)))
+        return _because(outcome.blame, likely=outcome.suspects)
     if slip is not None:
         outcome.slip = slip.name
-        return _wrap("Likely slip", slip.says) + _wrap("Read on", slip.read)
+        return _advised(slip.says, slip.read)
     if outcome.tried in (RANDOM, OTHER_ORDER):
         return _told(outcome, outcome.tried)
     if outcome.finding is not None:
@@ -228,28 +299,43 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
     if outcome.stuck_at is not None:
         return _wrap("Do first", outcome.stuck_at)
     error = outcome.error
-    error = error.root.cause if isinstance(error, BrokenFile) else error
-    known = error_slip(error, outcome.frames) if error else None
+    if isinstance(error, BrokenFile):
+        if isinstance(error.root.cause, Unreadable):
+            return _wrap("What helps", BACK.format(stem=error.root.stem))
+        error = error.root.cause
+    known = error_slip(error, outcome.frames, outcome.stem) if error else None
     if isinstance(error, SyntaxError):
         return []
     return _told(outcome, known or outcome.tried)
+
+
+def _because(blame: tuple[str, ...], *, likely: bool = False) -> list[str]:
+    names = " and ".join(blame)
+    word = "is" if len(blame) == 1 else "are"
+    if likely:
+        return _wrap("Because", f"it calls {names}, which {word} wrong: mend that first.")
+    return _wrap("Because", f"only {names} {word} wrong: mend that, and this check passes.")
 
 
 def _told(outcome: Outcome, slip: Common | ErrorSlip | None) -> list[str]:
     if slip is None:
         return []
     outcome.slip = slip.name
-    return _wrap("Likely slip", slip.says)
+    return _advised(slip.says, slip.read)
+
+
+def _advised(says: str, read: str) -> list[str]:
+    return _wrap("Likely slip", says) + (_wrap("Read on", read) if read else [])
 
 
 def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str]:
-    common = common_slip(found)
+    common = common_slip(found, outcome.stem)
     if common is not None:
         outcome.slip = common.name
-        return _wrap("Likely slip", fill(common.says, found))
+        return _advised(fill(common.says, found), common.read)
     lines = _told(outcome, outcome.tried)
     if found.kind in ("value", "shape") and isinstance(found.actual, Tensor):
-        given = [v for v in (call.args if call else ()) if isinstance(v, Tensor)]
+        given = [v for v in nested.flat(*(call.args if call else ())) if isinstance(v, Tensor)]
         seen = relation(found.actual, found.expected, given)
         if seen is not None:
             label = found.label if found.label != OUTPUT else "your output"
@@ -260,8 +346,8 @@ def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str
 
 def _call(call: Call) -> str:
     name = call.name if call.made is None else _call(call.made)
-    said = [describe(value) for value in call.args]
-    said += [f"{name}={describe(value)}" for name, value in call.kwargs.items()]
+    said = [contents(value) for value in call.args]
+    said += [f"{name}={contents(value)}" for name, value in call.kwargs.items()]
     return f"{name}({', '.join(said)})"
 
 

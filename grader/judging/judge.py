@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.answers.door import Answer, Answers, Call
-from grader.answers.talk import ByHeart
-from grader.answers.trouble import BrokenFile, Hangs, Lost, TimeLimit
 from grader.chapters import Catalogue, Exercise
 from grader.coach import Slip
 from grader.judging.blame import Blame
-from grader.judging.by_heart import run_by_heart
 from grader.judging.explain import explain, explain_time_limit, noted
 from grader.judging.other_calls import OtherCalls, narrowed
-from grader.judging.outcome import Outcome, is_time_limit, student_frames
+from grader.judging.outcome import Outcome, is_time_limit, outcome_of, student_frames
 from grader.judging.recognise import Recogniser, SlipMemory
 from grader.judging.run import Setting, run
 from grader.suite.check import Check
+from grader.suite.compare import Finding
+from grader.suite.expected import Tape
+from grader.trouble import BrokenFile, Hangs, Lost, TimeLimit
 
 # so many times may the spare world be lost before nothing more is looked into
 SPARES = 2
@@ -39,7 +39,7 @@ class Judge:
         spare: the same files once more, for looking into what went wrong: nothing that runs
             there can reach the world that decides. By default the same world.
         memory: what the slips give, to be shared by judges of the same seed.
-        by_heart: what was said in checks that passed, for a world in another process.
+        by_heart: runs a check of a world in another process, by heart as far as that goes.
         proving: whether a slip stands in for an exercise, here or in the world.
         setting: device and seed.
         replaced: callables that stand in for the exercise, when a slip is being proved.
@@ -53,7 +53,7 @@ class Judge:
     hanging: set[str] = field(default_factory=set)
     spare: Answers | None = None
     memory: SlipMemory = field(default_factory=SlipMemory)
-    by_heart: ByHeart | None = None
+    by_heart: Callable[[Check, Tape], tuple[Outcome, Answer]] | None = None
     proving: bool = False
 
     def __post_init__(self) -> None:
@@ -63,9 +63,10 @@ class Judge:
         self.recogniser = Recogniser(spare, self.setting, self.replaced, self.memory)
         self.other_calls = OtherCalls(spare, self.setting, self.replaced)
         self.proving |= bool(self.replaced)
-        remembered = self.recogniser.of_answer
-        tape_of = self.recogniser.tape_of
-        self.blame = Blame(self.catalogue, spare, self.setting, remembered, tape_of)
+        known = self.recogniser
+        self.blame = Blame(
+            self.catalogue, spare, self.setting, known.of_answer, known.seen, known.tape_of
+        )
 
     def judge(self, check: Check) -> Outcome:
         """Run a check and say what came of it."""
@@ -78,6 +79,7 @@ class Judge:
                 return Outcome("not started", message=said, headline=said)
             with self._without_what_hangs():
                 outcome, answer = self._run(check)
+                outcome = self._with_what_is_left(check, outcome)
                 self.recogniser.saw(check, outcome)
                 if not outcome.passed:
                     self._complete(check, outcome, answer)
@@ -98,7 +100,28 @@ class Judge:
         tape = self.recogniser.tape_of(check)
         if self.by_heart is None or self.replaced or self.hanging:
             return run(check, self.world, self.setting, self.replaced, tape)
-        return run_by_heart(check, self.world, self.setting, self.by_heart, tape)
+        return self.by_heart(check, tape)
+
+    def _with_what_is_left(self, check: Check, outcome: Outcome) -> Outcome:
+        """Let a check fail by what its calls have left behind, unless another one does."""
+        for finding in outcome.left:
+            if not self._found_elsewhere(finding):
+                return outcome_of(finding, check.full_exercise, self.world)
+        return outcome
+
+    def _found_elsewhere(self, finding: Finding) -> bool:
+        """Tell whether the check of an exercise that enforces a rule finds it broken."""
+        checks = self.catalogue.exercise(finding.of).checks
+        home = next((one for one in checks if finding.cites in one.cites), None)
+        if home is None:
+            return False
+        try:
+            with (self.spare or self.world).within(LOOKING):
+                return not self.recogniser.of_answer(home).passed
+        except (Lost, TimeLimit):
+            if self.spare is None:
+                raise
+            return False
 
     def _is_untouched(self, check: Check) -> bool:
         """Tell a stub by its code, once: its checks need no inputs drawn and no sums done."""
@@ -112,7 +135,7 @@ class Judge:
 
     def _complete(self, check: Check, outcome: Outcome, answer: Answer) -> None:
         slip: Slip | None = None
-        call = answer.last_call(check.exercise)
+        call = outcome.call = answer.last_call(check.exercise)
         judged = outcome.verdict in ("failed", "error", "forbidden")
         judged = judged and not outcome.fault and outcome.stuck_at is None
         if judged and not isinstance(outcome.error, BrokenFile):
@@ -136,6 +159,9 @@ class Judge:
                 suspects = self.blame.suspects(exercise)
                 outcome.blame = suspects or self.blame.culprits(check, exercise)
                 outcome.suspects = bool(suspects)
+                if not outcome.blame:
+                    outcome.blame = self.blame.lets_through(check, exercise, outcome)
+                    outcome.let_through = bool(outcome.blame)
             if not outcome.blame and check.telling:
                 slip = self.recogniser.recognise(exercise, check, outcome, call)
                 if slip is None:
@@ -149,6 +175,18 @@ class Judge:
                 raise
             self._in_vain += 1
         return None
+
+    def culprits_of_loss(self, check: Check) -> tuple[str, ...]:
+        """Name the earlier exercises that alone make a check lose its process."""
+        if self.proving or self.spare is None or self._in_vain >= SPARES:
+            return ()
+        exercise = self.catalogue.exercise(check.full_exercise)
+        try:
+            with self.spare.within(LOOKING):
+                return self.blame.culprits(check, exercise)
+        except (Lost, TimeLimit):
+            self._in_vain += 1
+        return ()
 
     def _out_of_time(self, check: Check, problem: BaseException) -> Outcome:
         outcome = Outcome("timeout", error=problem, frames=student_frames(problem, self.world))

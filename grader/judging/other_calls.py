@@ -14,9 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader import nested
 from grader.answers.door import Answers, Call
-from grader.answers.talk import Diverged
-from grader.answers.trouble import Lost, NurseryError
 from grader.chapters import Exercise
 from grader.coach.common import (
     NARROWED,
@@ -34,6 +33,7 @@ from grader.suite.check import Check
 from grader.suite.compare import OUTPUT, Finding
 from grader.suite.expected import Tape
 from grader.suite.promises import Rule
+from grader.trouble import Diverged, Lost, NurseryError
 
 # findings that no chance has a part in
 NEVER_RANDOM = ("not refused", "refused badly", "device", "dtype", "type", "forbidden")
@@ -76,7 +76,7 @@ class OtherCalls:
             tape: what the check expects.
         """
         found = seen.finding
-        if found is not None and common_slip(found) is not None:
+        if found is not None and common_slip(found, exercise.stem) is not None:
             return None
         if found is not None and self._is_random(exercise, check, seen, found, tape):
             return RANDOM
@@ -88,7 +88,7 @@ class OtherCalls:
             return OTHER_ORDER
         if (
             found is not None
-            and found.label == OUTPUT
+            and found.what == OUTPUT
             and self._is_right_alone(exercise, found, call)
         ):
             return TOGETHER
@@ -118,45 +118,48 @@ class OtherCalls:
             names = parameters(exercise.stem, exercise.name)
         except (KeyError, NoStubsError):
             return False
-        right = self._call(exercise, (), dict(zip(names, map(_anew, call.args), strict=False)))
+        path = () if found is None else found.path
+        named = dict(zip(names, map(_anew, call.args), strict=False))
+        right = _part(self._call(exercise, (), named), path)
         if found is not None and not _equals(right, found.expected):
             return False
         _, *others = itertools.permutations(call.args)
         return isinstance(right, Tensor) and any(
-            _equals(self._call(exercise, map(_anew, order), {}), right) for order in others
+            _equals(_part(self._call(exercise, map(_anew, order), {}), path), right)
+            for order in others
         )
 
     def _is_right_alone(self, exercise: Exercise, found: Finding, call: Call) -> bool:
         """Tell whether each sequence of a batch comes out right by itself."""
         want = found.expected
-        first = next((v for v in call.args if isinstance(v, Tensor)), None)
+        first = next((v for v in nested.flat(*call.args) if isinstance(v, Tensor)), None)
         if not isinstance(want, Tensor) or first is None:
             return False
         most = min(first.dim(), want.dim()) - 2
         return any(
-            self._right_for_each(exercise, call, want, first.dim() - dims, dims)
+            self._right_for_each(exercise, call, found, first.dim() - dims, dims)
             for dims in range(most, 0, -1)
         )
 
     def _right_for_each(
-        self, exercise: Exercise, call: Call, want: Tensor, inner: int, dims: int
+        self, exercise: Exercise, call: Call, found: Finding, inner: int, dims: int
     ) -> bool:
         """Tell whether what comes is right for each sequence, if so many dimensions are batch."""
+        want = found.expected
         places = list(itertools.product(*map(range, want.shape[:dims])))
         for place in places[:MOST_SEQUENCES]:
             args = [_of_sequence(one, place, inner) for one in call.args]
             kwargs = {name: _of_sequence(one, place, inner) for name, one in call.kwargs.items()}
-            if not _equals(self._call(exercise, args, kwargs), want[place]):
+            if not _equals(_part(self._call(exercise, args, kwargs), found.path), want[place]):
                 return False
         return len(places) > 1
 
     def _call(self, exercise: Exercise, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the answer; None stands for an error, too."""
+        function = self.replaced.get(exercise.name)
+        function = function or self.world.function(exercise.stem, exercise.name)
         try:
             with torch_as_it_was(), torch.random.fork_rng(devices=[]), self.world.active():
-                # what is imported outside would stay imported for everybody
-                function = self.replaced.get(exercise.name)
-                function = function or self.world.function(exercise.stem, exercise.name)
                 return function(*args, **kwargs)
         except (KeyboardInterrupt, Lost, NurseryError, Diverged):
             raise
@@ -171,12 +174,16 @@ def narrowed(
 ) -> Common | None:
     """Return what a failure hangs on, where all checks of plain values have passed before it."""
     found = seen.finding
-    if found is not None and (found.kind not in OF_VALUES or common_slip(found) is not None):
+    if found is not None and (
+        found.kind not in OF_VALUES or common_slip(found, exercise.stem) is not None
+    ):
         return None
     rule = check.cites[0] if found is None or found.cites is None else found.cites
     values = [before.get((one.stem, one.name)) for one in exercise.checks if one.about == "values"]
     if not isinstance(rule, Rule) or not all(one is not None and one.passed for one in values):
         return None
+    if rule.name == "dtype" and found is not None and found.kind != "value":
+        return None  # no dtype makes another shape
     return NARROWED.get(rule.name)
 
 
@@ -186,8 +193,20 @@ def _equals(got: Any, want: Any) -> bool:
     return equal_evidence(got, want.to(got.dtype))
 
 
+def _part(value: Any, path: nested.Path) -> Any:
+    """Return the part of what came that is looked at; None if there is none."""
+    try:
+        return nested.at(value, path)
+    except LookupError:
+        return None
+
+
 def _anew(value: Any) -> Any:
     """Make an input again, as it was."""
+    return nested.mapped(_again, value)
+
+
+def _again(value: Any) -> Any:
     if not isinstance(value, Tensor):
         return value
     return value.detach().clone().requires_grad_(value.requires_grad)
@@ -195,6 +214,10 @@ def _anew(value: Any) -> Any:
 
 def _of_sequence(value: Any, place: tuple[int, ...], inner: int) -> Any:
     """Take a sequence out of an input, of which the last `inner` dimensions are no batch."""
+    return nested.mapped(lambda one: _sequence(one, place, inner), value)
+
+
+def _sequence(value: Any, place: tuple[int, ...], inner: int) -> Any:
     if not isinstance(value, Tensor) or value.dim() <= max(inner, 2):
         return value
     sizes = value.shape[:-inner]

@@ -8,11 +8,12 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from grader.answers.door import OF_ANSWER, Answers
-from grader.answers.pretended import Mistake
-from grader.answers.trouble import BrokenFile, HangsError, Missing, TimeLimit, words_of
+from grader import nested
+from grader.answers.door import OF_ANSWER, Answers, Call
 from grader.coach.common import Common
+from grader.dry_run import Mistake
 from grader.suite.compare import Finding
+from grader.trouble import BrokenFile, HangsError, Missing, TimeLimit, printable, words_of
 
 Verdict = Literal[
     "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started"
@@ -21,6 +22,10 @@ FULL_NAME = re.compile(r"\b(ex\d\d_\w+\.\w+)\b")
 OF_TORCH_FOR_THE_ANSWER = ("nn/modules/module.py", "autograd/__init__.py", "autograd/graph.py")
 # of a fault so many pieces of its traceback are told
 MOST_OF_FAULT = 6
+# of a container with so many values each is told
+MOST_TOLD = 4
+# of a value so many characters are written
+MOST_WRITTEN = 60
 OF_TORCH = re.compile(r"not implemented for|Could not run 'aten::")
 
 
@@ -35,14 +40,18 @@ class Outcome:
         frames: the lines of the student's own files that the error went through.
         stuck_at: an exercise that was called and is not started, or does not come back.
         where: which comparison of the check it was: its lines in the suite.
+        call: the last call of the exercise in the check, if it did not pass.
         message: the whole text for the student.
         headline: its first sentence.
         slip: the known slip that the output equals.
         blame: the earlier exercises that alone make this check fail.
         tried: what came to light when the answer was called in other ways.
         suspects: whether this is only likely, because nothing could stand in for them.
+        let_through: whether what is to blame had to refuse a misfit, and did not.
         notes: what is to be said although the check passed.
+        left: what its calls have left behind, for other checks to find.
         fault: the traceback of an error of the suite itself.
+        stem: the chapter that the check belongs to, where something was found or raised.
     """
 
     verdict: Verdict
@@ -51,14 +60,18 @@ class Outcome:
     frames: list[traceback.FrameSummary] = field(default_factory=list)
     stuck_at: str | None = None
     where: tuple[tuple[str, int], ...] = ()
+    call: Call | None = None
     message: str = ""
     headline: str = ""
     slip: str | None = None
     blame: tuple[str, ...] = ()
     tried: Common | None = None
     suspects: bool = False
+    let_through: bool = False
     notes: tuple[Mistake, ...] = ()
+    left: tuple[Finding, ...] = ()
     fault: str = ""
+    stem: str = ""
 
     @property
     def passed(self) -> bool:
@@ -76,16 +89,16 @@ def outcome_of(error: BaseException | None, exercise: str, world: Answers) -> Ou
     """
     if error is None:
         return Outcome("passed")
-    where = _where(error)
+    where, stem = _where(error), exercise.split(".", maxsplit=1)[0]
     if isinstance(error, Finding):
         verdict: Verdict = "forbidden" if error.kind == "forbidden" else "failed"
-        return Outcome(verdict, finding=error, where=where)
+        return Outcome(verdict, finding=error, where=where, stem=stem)
     if isinstance(error, Missing):
         return Outcome("not started", error=error, where=where)
     if isinstance(error, BrokenFile):
         cause = error.root.cause
         late: Verdict = "timeout" if is_time_limit(cause) else "error"
-        return Outcome(late, error=error, frames=student_frames(cause, world))
+        return Outcome(late, error=error, frames=student_frames(cause, world), stem=stem)
     if is_of_the_suite(error, world):
         fault = "".join(traceback.format_exception(error)[-MOST_OF_FAULT:])
         return Outcome("error", error=error, where=where, fault=fault)
@@ -95,7 +108,7 @@ def outcome_of(error: BaseException | None, exercise: str, world: Answers) -> Ou
     if isinstance(error, HangsError):
         waiting = str(error)
     frames = student_frames(error, world)
-    return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where)
+    return Outcome("error", error=error, frames=frames, stuck_at=waiting, where=where, stem=stem)
 
 
 def is_of_the_suite(error: BaseException, world: Answers) -> bool:
@@ -160,7 +173,7 @@ def describe(value: Any) -> str:
     """Say what a value is: its type, and for a tensor its dtype, shape and device."""
     import torch
 
-    from grader.answers.pretended.tensors import Elsewhere
+    from grader.dry_run.tensors import Elsewhere
 
     if isinstance(value, torch.Tensor):
         pretended = isinstance(value, Elsewhere)
@@ -171,15 +184,44 @@ def describe(value: Any) -> str:
     if type(value).__module__ == "numpy":
         return f"NumPy {type(value).__name__} {list(getattr(value, 'shape', []))}"
     if isinstance(value, tuple | list):
-        return f"{type(value).__name__} of {len(value)}"
+        return f"{type(value).__name__} of {len(nested.entries(value))}"
     if isinstance(value, torch.nn.Module):
         return "a model"
     if isinstance(value, torch.Generator):
         return "a generator"
     if isinstance(value, dict | set | frozenset) and not _is_small(value):
         return f"{type(value).__name__} of {len(value)}"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    text = printable(repr(value))
+    return text if len(text) <= MOST_WRITTEN else text[: MOST_WRITTEN - 3] + "..."
+
+
+def contents(value: Any) -> str:
+    """Say what a value is, and of a few tensors or plain values in a container, what these are."""
+    if isinstance(value, tuple | list) and _is_short(value):
+        return printable(repr(value))
+    inner = nested.entries(value) if nested.container(value) else []
+    if not 0 < len(inner) <= MOST_TOLD or not any(map(_is_tensor, nested.flat(value))):
+        return describe(value)
+    told = [contents(one) for _, one in inner]
+    if isinstance(value, dict):
+        told = [f"{key!r}: {one}" for (key, _), one in zip(inner, told, strict=True)]
+        return f"{{{', '.join(told)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(told)}]"
+    return f"({', '.join(told)}{',' if len(told) == 1 else ''})"
+
+
+def _is_tensor(value: Any) -> bool:
+    import torch
+
+    return isinstance(value, torch.Tensor)
+
+
+def _is_short(values: tuple[Any, ...] | list[Any]) -> bool:
+    """Tell whether a tuple or a list can be written out: a few plain numbers and words."""
+    plain = all(type(one) in (str, int, float, bool) for one in values)
+    few = type(values) in (tuple, list) and 0 < len(values) <= MOST_TOLD
+    return few and plain and len(repr(values)) <= MOST_WRITTEN
 
 
 def _is_small(values: Any) -> bool:

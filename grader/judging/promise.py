@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from grader import places
+from grader import nested, places
 from grader.answers.door import Call
 from grader.judging.outcome import Outcome
 from grader.stubs.pristine import NoStubsError, as_given
@@ -19,6 +19,7 @@ BY_KIND = {
     "device": Rule("device"),
     "no gradient": Rule("gradients"),
     "changed": Rule("inputs"),
+    "switched": Rule("switches"),
     "forbidden": READY_MADE,
 }
 
@@ -28,7 +29,9 @@ def promise(check: Check, outcome: Outcome, call: Call | None) -> tuple[str, str
     found = outcome.finding
     citation = check.cites[0]
     if found is not None:
-        citation = _by_kind(found, call) or found.cites or citation
+        own = citation if check.about == "devices" and isinstance(citation, str) else None
+        # of devices a stub may say more than the rules
+        citation = own or _by_kind(found, call) or found.cites or citation
     try:
         said = quoted(citation, *_texts(check.stem, check.exercise))
     except (OSError, SyntaxError, KeyError, NoStubsError):
@@ -41,7 +44,8 @@ def promise(check: Check, outcome: Outcome, call: Call | None) -> tuple[str, str
 
 def _by_kind(found: Finding, call: Call | None) -> Rule | None:
     given = (*call.args, *call.kwargs.values()) if call is not None else ()
-    if found.kind == "dtype" and any(map(floating, given)) and floating(found.expected):
+    floats = any(map(floating, nested.flat(*given)))
+    if found.kind == "dtype" and floats and floating(found.expected):
         return Rule("dtype")
     return BY_KIND.get(found.kind)
 

@@ -5,7 +5,8 @@ the same in this check, the one that agrees with the answer in more of the exerc
 checks is meant; where that leaves two, none is named.
 
 That sizes were refused, or were not, says little: many slips and many answers do the same. A slip
-that is told by nothing else has to agree with the answer in every core check that was seen.
+that is told by nothing else has to agree with the answer in every core check that was seen, and
+may fail no check that the answer has passed.
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from grader import nested
 from grader.answers.door import Answers, Call
 from grader.chapters import Exercise
 from grader.coach import Slip
 from grader.coach.errors import error_slip
 from grader.judging import recorded
 from grader.judging.evidence import Evidence, alike, equal_evidence, error_key
+from grader.judging.misfits import not_refused
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run, torch_as_it_was
 from grader.suite.case import leaf
@@ -39,23 +42,14 @@ MOST_REMEMBERED = 30_000
 
 
 class SlipMemory:
-    """What the checks expect and what the slips give: the same for every answer of one seed.
+    """What the checks expect and what the slips give, for all answers of one seed and device.
 
     Only as much is remembered as a batch can use; what was not used for longest goes first.
     """
 
     def __init__(self) -> None:
-        self._of: tuple[int, str] | None = None
         self.tapes: dict[tuple[str, str], Tape] = {}
         self._seen: OrderedDict[tuple[str, str, str], Evidence] = OrderedDict()
-
-    def of(self, seed: int, device: str) -> SlipMemory:
-        """Return the memory for a seed and a device; that of another one is forgotten."""
-        if self._of != (seed, device):
-            self._seen.clear()
-            self.tapes.clear()
-            self._of = seed, device
-        return self
 
     def get(self, key: tuple[str, str, str]) -> Evidence | None:
         """Return what a slip gave in a check, if that is known."""
@@ -171,15 +165,19 @@ class Recogniser:
     def _contradicted(self, exercise: Exercise, slip: Slip, weak: bool) -> bool:
         """Tell whether the answer has passed a core check that the slip fails.
 
-        Where the evidence is weak, whether they differ in any core check that was seen.
+        Where the evidence is weak, whether it has passed any check that the slip fails, or whether
+        they differ in a core check; and if none was seen, nothing speaks for the slip.
         """
-        for check in exercise.checks:
-            if not check.core or (check.stem, check.name) not in self.seen:
+        seen = [one for one in exercise.checks if (one.stem, one.name) in self.seen]
+        for check in seen:
+            if not check.core and not (weak and check.telling):
                 continue
             answer, wrong = Evidence.of(self.of_answer(check)), self.of_slip(check, slip)
-            if (answer.passed and not wrong.passed) or (weak and not alike(wrong, answer)):
+            if (answer.passed and not wrong.passed) or (
+                weak and check.core and not alike(wrong, answer)
+            ):
                 return True
-        return False
+        return weak and not any(check.core for check in seen)
 
     def _most_alike(self, exercise: Exercise, check: Check, slips: list[Slip]) -> list[Slip]:
         for other in exercise.checks:
@@ -201,9 +199,9 @@ def _with_the_same_output(
 
     That is quicker than a whole check, and rules most of them out.
     """
-    if call is None or any(isinstance(one, nn.Module) for one in call.args) or call.made:
+    if call is None or call.made or any(isinstance(v, nn.Module) for v in nested.flat(*call.args)):
         return ()
-    if seen.error is None and (seen.finding is None or seen.finding.label != OUTPUT):
+    if seen.error is None and (seen.finding is None or seen.finding.what != OUTPUT):
         return ()
     return [slip for slip in slips if _gives(slip, call, seen)]
 
@@ -211,18 +209,28 @@ def _with_the_same_output(
 def _gives(slip: Slip, call: Call, seen: Outcome) -> bool:
     if isinstance(slip.wrong, type):
         return False
-    args = [leaf(one) if isinstance(one, Tensor) else copy.copy(one) for one in call.args]
+    args = [nested.mapped(_anew, one) for one in call.args]
     try:
         with torch_as_it_was(), torch.random.fork_rng(devices=[]):
             result = slip.wrong(*args, **call.kwargs)
     except Exception as problem:
-        return seen.error is not None and error_key(problem) == error_key(seen.error)
-    return seen.finding is not None and equal_evidence(result, seen.finding.actual)
+        if seen.error is None:
+            return False
+        return error_key(problem, seen.stem) == error_key(seen.error, seen.stem)
+    found = seen.finding
+    try:
+        return found is not None and equal_evidence(nested.at(result, found.path), found.actual)
+    except LookupError:
+        return False
+
+
+def _anew(value: Any) -> Any:
+    return leaf(value) if isinstance(value, Tensor) else copy.copy(value)
 
 
 def _says_little(seen: Outcome) -> bool:
     """Tell whether all that was seen is that sizes were refused, or were not."""
     if seen.finding is not None:
-        return seen.finding.kind in ("not refused", "refused badly")
-    known = error_slip(seen.error, seen.frames) if seen.error is not None else None
+        return not_refused(seen)
+    known = error_slip(seen.error, seen.frames, seen.stem) if seen.error is not None else None
     return known is not None and known.name == "refuses_what_fits"

@@ -10,12 +10,13 @@ from typing import Any
 import torch
 
 from grader.answers.door import Answer, Answers
-from grader.answers.talk import Diverged
-from grader.answers.trouble import Lost, NurseryError
+from grader.judging.left import left_behind
 from grader.judging.outcome import Outcome, is_time_limit, outcome_of
 from grader.suite.check import Check
+from grader.suite.compare import Finding
 from grader.suite.draw import Draw, derived
 from grader.suite.expected import Tape, on_tape
+from grader.trouble import Diverged, Lost, NurseryError
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def run(
     """
     answer = Answer(world, check.stem, replaced)
     error: BaseException | None = None
+    left: tuple[Finding, ...] = ()
     try:
         with torch_as_it_was(), torch.random.fork_rng(devices=[]), world.active(), on_tape(tape):
             # the same start for random initialisation, whichever checks ran before
@@ -72,6 +74,7 @@ def run(
             torch.default_generator.manual_seed(state)
             world.begin(state)
             check.run(answer, setting.draw(check))
+            left = left_behind(check, answer)
     except (KeyboardInterrupt, Lost, NurseryError, Diverged):
         raise
     except BaseException as problem:
@@ -80,4 +83,5 @@ def run(
         error = problem
     outcome = outcome_of(error, check.full_exercise, world)
     outcome.notes = tuple(answer.notes) if outcome.passed else ()
+    outcome.left = left
     return outcome, answer

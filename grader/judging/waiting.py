@@ -22,16 +22,21 @@ def waits_for(check: Check, outcome: Outcome) -> tuple[str, ...]:
     if outcome.stuck_at not in (None, check.full_exercise):
         return (str(outcome.stuck_at),)
     if isinstance(outcome.error, BrokenFile):
-        stem = _origin(outcome.error, outcome)
-        return () if stem == check.stem else (f"{stem}.py",)
+        file = _origin(outcome.error, outcome)
+        return () if file.split(".")[0] == check.stem else (file,)
     return ()
 
 
 def _origin(error: BrokenFile, outcome: Outcome) -> str:
-    """Return the stem of the file in which the error was made, among those that import others."""
+    """Return the file in which the error was made, among those that import others."""
     inner = error.root
     if isinstance(inner.cause, SyntaxError) and inner.cause.filename:
-        return PurePath(inner.cause.filename.replace("\\", "/")).stem
+        return _file(inner.cause.filename)
     if inner is error and outcome.frames:
-        return PurePath(outcome.frames[-1].filename).stem
-    return inner.stem
+        return _file(outcome.frames[-1].filename)
+    return inner.file
+
+
+def _file(name: str) -> str:
+    """Return the name of a file, without the cell."""
+    return PurePath(name.replace("\\", "/")).name.split(",")[0]

@@ -5,9 +5,15 @@ What they print is for a student: whatever goes wrong, no traceback of ours is i
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
+
+COMMAND = re.compile(r"python\s+-m\s+grader\s+(hint|show)\s+(\w+)")
+CHECKS = re.compile(r"pytest tests/test_ex\d\d_\w+\.py::(\w+)")
 
 
 def start(stem: str) -> None:
@@ -39,32 +45,56 @@ def check(name: str, *, device: str = "cpu", seconds: float = 10.0) -> None:
     def judge() -> None:
         from grader.notebooks.checking import checked
 
-        print(checked(name, space, device, seconds))
+        print(_in_cells(checked(_named(name), space, device, seconds)))
 
     _quietly(judge)
 
 
-def show(name: str) -> Any:
-    """Draw what a function that the notebook defines does."""
+def show(name: str, *, text: str | None = None) -> Any:
+    """Draw what a function that the notebook defines does.
+
+    Args:
+        name: `softmax`, or a whole chapter.
+        text: your own words, for those pictures that are about words.
+    """
     space = sys._getframe(1).f_globals
 
     def draw() -> Any:
         from grader.notebooks.drawing import drawn
 
-        return drawn(name, space)
+        found = drawn(_named(name), space, text)
+        found.text = _in_cells(found.text)
+        return found
 
     return _quietly(draw)
 
 
 def hint(name: str) -> None:
-    """Print the next of three hints for a function."""
+    """Print the next of three hints for a function, or what a word means."""
+    space = sys._getframe(1).f_globals
 
     def tell() -> None:
         from grader.cli import main
+        from grader.notebooks.hinting import hinted
 
-        main(["hint", name])
+        told = hinted(_named(name), space)
+        if told is None:
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                main(["hint", name])
+            told = said.getvalue().rstrip("\n").split("\n")
+        print(_in_cells("\n".join(told)))
 
     _quietly(tell)
+
+
+def _named(name: Any) -> str:
+    """Return a name; a function or a class that was handed over has one, too."""
+    return name if isinstance(name, str) else str(getattr(name, "__name__", name))
+
+
+def _in_cells(text: str) -> str:
+    """Name the commands that a cell has as a cell calls them."""
+    return CHECKS.sub(r'check("\1")', COMMAND.sub(r'\1("\2")', text))
 
 
 def _quietly(do: Callable[[], Any]) -> Any:

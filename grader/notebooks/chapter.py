@@ -27,7 +27,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Chapter:
+class ChapterText:
     """A chapter's file.
 
     Attributes:
@@ -43,7 +43,7 @@ class Chapter:
     parts: tuple[Part, ...]
 
 
-def read_chapter(path: Path) -> Chapter:
+def read_chapter(path: Path) -> ChapterText:
     """Take a chapter's file apart.
 
     Raises:
@@ -57,7 +57,7 @@ def read_chapter(path: Path) -> Chapter:
     pieces = _pieces(body)
     header = _lines(lines, pieces[0][1]) if pieces and pieces[0][0] is None else ""
     parts = [_part(node, _lines(lines, nodes)) for node, nodes in pieces if node is not None]
-    return Chapter(path.stem, ast.get_docstring(tree) or "", header, tuple(parts))
+    return ChapterText(path.stem, ast.get_docstring(tree) or "", header, tuple(parts))
 
 
 def _pieces(body: list[ast.stmt]) -> list[tuple[ast.stmt | None, list[ast.stmt]]]:

@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import contextlib
 import io
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from grader.answers.clock import limit
 from grader.chapters import Exercise, catalogue
+from grader.judging import explain
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome, TimeLimit
+from grader.judging.result import check_result
 from grader.judging.run import Setting
 from grader.notebooks.session import Session, session_of, started_session
+from grader.reports.board import polish, standing
+from grader.reports.message import with_polish
+from grader.results import ExerciseResult
 from grader.suite.check import Check
+from grader.written.chosen import line_of, not_python
 
 WIDTH = 88
+# a check cell runs on one device, whichever it is
+HERE = "here"
 MOST_MESSAGES = 3
+# how long each check may take, if nothing else is said
+SECONDS = 10.0
 MOST_PRINTED = 2000
 AGAIN = (
     "The same code as at the last check: if you have changed its cell, run that cell first, then "
     "this one."
 )
+
+
+NOT_PYTHON = "wrong, its cell is not Python yet"
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Why there is nothing to judge: in a word, and for a student."""
+
+    in_a_word: str
+    says: list[str]
 
 
 @dataclass(frozen=True)
@@ -46,14 +69,16 @@ def checked(name: str, space: dict[str, Any], device: str, seconds: float) -> st
     session = started_session(space) or session_of(space, chosen[0].stem)
     changed = session.refresh()
     lines = [f"taken anew, because it has changed: {', '.join(changed)}", ""] if changed else []
-    with _one_thread():
-        if len(chosen) == 1:
-            lines += _one(session, chosen[0], setting, seconds)
-        else:
-            width = max(len(exercise.name) for exercise in chosen)
-            for exercise in chosen:
-                said = _in_a_word(session, exercise, setting, seconds)
-                lines.append(f"{exercise.name:<{width}}  {said}")
+    if len(chosen) == 1:
+        lines += _one(session, chosen[0], setting, seconds)
+    else:
+        width = max(len(exercise.name) for exercise in chosen)
+        for exercise in chosen:
+            said = _in_a_word(session, exercise, setting, seconds)
+            lines.append(f"{exercise.name:<{width}}  {said}")
+    notes = session.notes() if chosen[0].stem == session.stem else []
+    for note in notes:
+        lines += ["", *textwrap.wrap(f"When you hand in what is saved: {note}.", WIDTH)]
     return "\n".join(lines)
 
 
@@ -82,61 +107,103 @@ def _one_thread() -> Iterator[None]:
 
 def _one(session: Session, exercise: Exercise, setting: Setting, seconds: float) -> list[str]:
     """Say everything of one function."""
-    absent = _absent(session, exercise)
-    if absent:
-        return [absent]
-    judged = _judged(session, exercise, setting, seconds)
-    failed = [one for one in judged if not one.outcome.passed]
-    if not failed:
-        return [f"{exercise.full}: solved, all of its {len(judged)} checks pass"]
-    if all(one.outcome.verdict == "not started" for one in failed):
+    gone = absent(session, exercise)
+    if gone is not None:
+        return gone.says
+    found = judged(session, exercise, setting, seconds)
+    failed = [one for one in found if not one.outcome.passed]
+    result = result_of(exercise, found)
+    is_now = standing(result, HERE)
+    if is_now == "not started":
         return [failed[0].outcome.message]
-    lines = [f"{exercise.full}: wrong, {len(failed)} of its {len(judged)} checks fail"]
+    lines = [f"{exercise.full}: {_so_far(result)}"]
+    if is_now == "solved":
+        return lines
     telling = _apart(failed)
     for one in telling[:MOST_MESSAGES]:
-        lines += ["", f" {one.check.name} ".center(WIDTH, "_"), one.outcome.message]
+        message = one.outcome.message
+        if is_now == "to polish":
+            message = with_polish(message, exercise.name, one.outcome.verdict)
+        lines += ["", f" {one.check.name} ".center(WIDTH, "_"), message]
         lines += _printed(one.printed) if one is telling[0] else []
     more = len(failed) - len(telling[:MOST_MESSAGES])
     if more:
-        checks = "one more check fails" if more == 1 else f"{more} more checks fail"
-        lines += ["", f"{checks}: mend this first"]
-    lines += ["", *_notes(session, exercise, failed)]
-    lines.append(f'Stuck? hint("{exercise.name}") gives the next of three hints.')
+        lines += ["", _and_more(more, is_now)]
+    notes = _notes(session, exercise, failed)
+    lines += ["", *notes] if notes or is_now != "waiting" else []
+    if is_now != "waiting":
+        lines.append(f'Stuck? hint("{exercise.name}") gives the next of three hints.')
     return lines
+
+
+def _and_more(checks: int, is_now: str) -> str:
+    if is_now == "waiting":
+        wait = "one more check waits" if checks == 1 else f"{checks} more checks wait"
+        return f"{wait} for it"
+    fail = "one more check fails" if checks == 1 else f"{checks} more checks fail"
+    return fail if is_now == "to polish" else f"{fail}: mend what is told above first"
 
 
 def _in_a_word(session: Session, exercise: Exercise, setting: Setting, seconds: float) -> str:
     """Say of one function in a line how far it is."""
-    if _absent(session, exercise):
-        return "not started"
-    judged = _judged(session, exercise, setting, seconds)
-    failed = [one for one in judged if not one.outcome.passed]
-    if not failed:
-        return "solved"
-    if all(one.outcome.verdict == "not started" for one in failed):
-        return "not started"
-    return f"wrong: {len(failed)} of {len(judged)} checks fail"
-
-
-def _absent(session: Session, exercise: Exercise) -> str:
-    """Say why there is nothing to judge: stale cells, and names that hold something else now."""
-    if exercise.stem != session.stem:
-        return ""
-    if exercise.name not in session.space:
-        return f"{exercise.full} is not started: its cell has not been run in this session"
-    made = session.space[exercise.name]
-    if callable(made):
-        return ""
+    gone = absent(session, exercise)
     return (
-        f"{exercise.full} is not started: `{exercise.name}` is a {type(made).__name__} by now, not "
-        "a function.\nA later cell has given it another value: run the function's cell again."
+        gone.in_a_word
+        if gone is not None
+        else _so_far(result_of(exercise, judged(session, exercise, setting, seconds)))
     )
 
 
-def _judged(session: Session, exercise: Exercise, setting: Setting, seconds: float) -> list[Judged]:
+def result_of(exercise: Exercise, found: list[Judged]) -> ExerciseResult:
+    """Put what came out into the form from which the board tells how far a function is."""
+    checks = tuple(check_result(one.check, one.outcome, HERE) for one in found)
+    return ExerciseResult(exercise.full, exercise.points, len(exercise.checks), checks)
+
+
+def _so_far(result: ExerciseResult) -> str:
+    """Say how far a function is, in the words of the board."""
+    is_now, fail = standing(result, HERE), result.to_mend(HERE)
+    if is_now == "solved":
+        return f"solved, all of its {result.total} checks pass"
+    if is_now == "to polish":
+        return f"right, {polish(fail)}"
+    if is_now == "waiting":
+        return f"waiting for {' and '.join(result.waits_for(HERE))}"
+    if is_now == "wrong":
+        return f"wrong, {fail} of its {result.total} checks fail"
+    return is_now
+
+
+def absent(session: Session, exercise: Exercise) -> Absent | None:
+    """Say why there is nothing to judge: cells that were not run, or do not run."""
+    if exercise.stem != session.stem:
+        return None
+    broken = not_python(session.ran(), exercise.name)
+    if broken is not None:
+        cell, problem = broken
+        line, text = line_of(problem, cell)
+        error = SyntaxError(problem.msg, (f"cell [{cell.number}]", line, None, text))
+        says = [f"{exercise.full}: {NOT_PYTHON}", "", *explain.not_python(error, "")]
+        return Absent(NOT_PYTHON, says)
+    if exercise.name not in session.space:
+        return Absent(NOT_RUN, [f"{exercise.full}: {NOT_RUN} in this session: run its cell first"])
+    made = session.space[exercise.name]
+    if callable(made):
+        return None
+    says = [
+        f"{exercise.full} is not started: `{exercise.name}` is a {type(made).__name__} by now, not "
+        "a function.",
+        "A later cell has given it another value: run the function's cell again.",
+    ]
+    return Absent("not started", says)
+
+
+@_one_thread()
+def judged(session: Session, exercise: Exercise, setting: Setting, seconds: float) -> list[Judged]:
+    """Run a function's checks, the core first."""
     judge = Judge(session.known, session.world, setting)
     found = []
-    for check in exercise.checks:
+    for check in sorted(exercise.checks, key=lambda one: not one.core):
         printed = io.StringIO()
         try:
             with contextlib.redirect_stdout(printed), limit(seconds):

@@ -6,15 +6,13 @@ import base64
 import io
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from grader.chapters import Exercise, catalogue
-from grader.notebooks.chosen import Cell, chosen_source
 from grader.notebooks.session import Session, session_of, started_session
-
-# the cells of a long day; those before them have been run again since
-MOST_CELLS = 400
+from grader.written.chosen import chosen_source
 
 
 class Drawn:
@@ -34,11 +32,12 @@ class Drawn:
         return self.text
 
 
-def drawn(name: str, space: dict[str, Any]) -> Drawn:
+def drawn(name: str, space: dict[str, Any], text: str | None = None) -> Drawn:
     """Draw a function that the notebook defines.
 
     Raises:
         LookupError: nothing is called so.
+        ValueError: `text` is no text to draw with.
     """
     chosen = catalogue().select(name)
     session = started_session(space) or session_of(space, chosen[0].stem)
@@ -46,24 +45,24 @@ def drawn(name: str, space: dict[str, Any]) -> Drawn:
     # %reset takes this away, and a new process is not started without it
     vars(sys.modules["__main__"]).setdefault("__spec__", None)
     with tempfile.TemporaryDirectory(prefix="kit-") as folder:
-        _write_answers(session, Path(folder))
-        return _draw(chosen[0] if len(chosen) == 1 else None, name, folder)
+        _write_answers(session, chosen, Path(folder))
+        return _draw(chosen[0].full if len(chosen) == 1 else name, folder, text)
 
 
-def _draw(exercise: Exercise | None, name: str, folder: str) -> Drawn:
+def _draw(name: str, folder: str, text: str | None) -> Drawn:
     """Hand over to what `grader show` draws with: the one place where notebooks and it meet."""
     try:
         from grader.pictures.scene import lay_out
         from grader.pictures.svg import svg
         from grader.pictures.terminal import show
-        from grader.showing.child import Request
+        from grader.showing.child import PictureRequest, own_words
         from grader.showing.run import ShowError, draw
     except ImportError:
         return Drawn("", "There are no pictures in this copy of the kit.")
     from rich.console import Console
 
     try:
-        pictures = draw(Request(exercise.full if exercise else name, folder))
+        pictures = draw(PictureRequest(name, folder, own_words(text)))
     except ShowError as problem:
         return Drawn("", str(problem))
     paper = Console(
@@ -71,17 +70,20 @@ def _draw(exercise: Exercise | None, name: str, folder: str) -> Drawn:
     )
     show(pictures, paper)
     assert isinstance(paper.file, io.StringIO)
-    text = paper.file.getvalue().rstrip()
-    return Drawn(svg(lay_out(pictures)) if any(one.rows for one in pictures) else "", text)
+    said = paper.file.getvalue().rstrip()
+    return Drawn(svg(lay_out(pictures)) if any(one.rows for one in pictures) else "", said)
 
 
-def _write_answers(session: Session, folder: Path) -> None:
+def _write_answers(session: Session, chosen: Sequence[Exercise], folder: Path) -> None:
     """Write every chapter as a file: the others as they are, the notebook's from its cells."""
     for stem in session.known.names():
-        if stem != session.stem and session.world.path(stem).is_file():
-            (folder / f"{stem}.py").write_bytes(session.world.path(stem).read_bytes())
-    # IPython keeps what was run in `In`; the first entry is empty
-    run = [text for text in session.space.get("In", ()) if isinstance(text, str)][-MOST_CELLS:]
-    cells = [Cell(number, text) for number, text in enumerate(run)]
-    source = chosen_source(cells, session.known.names()[session.stem])
-    (folder / f"{session.stem}.py").write_text(source, encoding="utf-8")
+        text = session.world.source(stem) if stem != session.stem else None
+        if text is not None:
+            (folder / f"{stem}.py").write_bytes(text)
+    name, exercises = f"{session.stem}.ipynb", session.known.names()[session.stem]
+    ran = chosen_source(session.ran(), name, exercises)
+    asked = {one.name for one in chosen if one.stem == session.stem}
+    to_come = [one for one in exercises if one not in session.space and one not in asked]
+    # what was run has the last word on a helper that both have
+    source = session.saved(to_come) + ran.encode()
+    (folder / f"{session.stem}.py").write_bytes(source)

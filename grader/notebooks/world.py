@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import linecache
+import re
 import traceback
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.chapters import BrokenFile, World
+from grader.written.source import Source
 
 CELL = "your cell"
+# what Python calls code that comes from no file
+BARE = "<string>"
+# as IPython calls the cell that has [5] beside it; older ones have it in the name of a file
+NUMBER = re.compile(r"In\[(\d+)\]|<ipython-input-(\d+)-")
 
 
 class Space:
@@ -30,7 +36,7 @@ class NotebookWorld(World):
     Args:
         stem: the notebook's chapter.
         space: the notebook's namespace; what a cell redefines is seen at once.
-        files: where each of the other chapters lies.
+        others: where each of the other chapters lies, and what counts of it.
         names: every chapter's stem with the names of its exercises.
     """
 
@@ -38,17 +44,21 @@ class NotebookWorld(World):
         self,
         stem: str,
         space: dict[str, Any],
-        files: Mapping[str, Path],
+        others: Mapping[str, tuple[Path, Source]],
         names: Mapping[str, Sequence[str]],
     ) -> None:
         super().__init__(Path.cwd(), names)
-        self.stem, self.space, self.files = stem, space, dict(files)
+        self.stem, self.space, self.others = stem, space, dict(others)
         self.stand_ins: dict[str, types.ModuleType] = {}
         self.modules[stem] = Space(space)  # type: ignore[assignment]
 
+    def chapter(self, stem: str) -> Source | None:
+        """Return another chapter; None if there is nothing."""
+        return self.others[stem][1] if stem in self.others else None
+
     def path(self, stem: str) -> Path:
-        """Return where a chapter's file lies, or would lie."""
-        return self.files.get(stem, self.folder / f"{stem}.py")
+        """Return where a chapter's file or notebook lies, or would lie."""
+        return self.others[stem][0] if stem in self.others else super().path(stem)
 
     def goes_back_its_own_way(self) -> bool:
         """Say so: what stands in a cell is in no file that could be looked at."""
@@ -62,7 +72,7 @@ class NotebookWorld(World):
         stem = spec.name.rsplit(".", 1)[-1]
         if stem in self.stand_ins:
             return self.stand_ins[stem]
-        if not self.path(stem).is_file():
+        if stem not in self.others:
             return self._standing_in(spec.name, stem, None)
         try:
             return super().create_module(spec)
@@ -95,17 +105,32 @@ class NotebookWorld(World):
                 raise
 
     def _frames(self, problem: BaseException) -> list[traceback.FrameSummary]:
-        files = {str(path) for path in self.files.values()}
         found = []
         for frame, number in traceback.walk_tb(problem.__traceback__):
             file, name = frame.f_code.co_filename, frame.f_code.co_name
-            if frame.f_globals is self.space or file in files:
+            if frame.f_globals is self.space or file in self.imported:
                 line = linecache.getline(file, number, frame.f_globals).strip()
-                place = CELL if frame.f_globals is self.space else file
                 found.append(
-                    traceback.FrameSummary(place, number, name, lookup_line=False, line=line)
+                    traceback.FrameSummary(
+                        self.called(file) or CELL, number, name, lookup_line=False, line=line
+                    )
                 )
         return found
+
+    def called(self, file: str) -> str:
+        """Return a chapter's file, or the notebook's cell by the number that is beside it."""
+        if file in self.imported:
+            return super().called(file)
+        shell = self.space["get_ipython"]() if "get_ipython" in self.space else None
+        name = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+        found = NUMBER.search(" ".join(name or (file,)))
+        if found:
+            return f"cell [{found[1] or found[2]}]"
+        return CELL if file == BARE else ""
+
+    def owner(self, code: types.CodeType) -> str | None:
+        """Return the full name of the exercise whose code this is."""
+        return self._owner_in(self.stem, code) or super().owner(code)
 
     def take_over(self, before: NotebookWorld) -> None:
         """Give the notebook anew what it imported from another world's chapters."""

@@ -5,25 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from grader.notebooks.chapter import Chapter, Part, read_chapter
+from grader.notebooks.chapter import ChapterText, Part, read_chapter
 from grader.notebooks.text import markdown, prose
 
 SET_UP = """\
 # Run this cell first. In Jupyter there is nothing to change: start it in the kit's environment.
 # In Colab: put the kit's folder into your Drive, and write here where it lies there.
+# In Kaggle: add the kit's folder as a dataset ("Add Input"), and turn on "Internet" in the
+# settings, where it is off at first: this cell installs what Kaggle lacks.
 KIT = "MyDrive/attention-kit"
 
-import os, sys
+import glob, os, shutil, sys
 
-if "google.colab" in sys.modules:
+if "KAGGLE_KERNEL_RUN_TYPE" in os.environ:
+    KIT = "/kaggle/working/attention-kit"
+    if not os.path.isdir(KIT):  # a dataset cannot be written to
+        found = glob.glob("/kaggle/input/**/grader/__init__.py", recursive=True)
+        assert found, "the kit is not among this notebook's inputs: add it as a dataset"
+        shutil.copytree(os.path.join(os.path.dirname(found[0]), ".."), KIT)
+elif "google.colab" in sys.modules:
     from google.colab import drive
 
     drive.mount("/content/drive")
     KIT = "/content/drive/" + KIT
-    os.chdir(KIT + "/exercises")
-    !"{sys.executable}" -m pip install -q -e "{KIT}"
 else:
     KIT = os.path.abspath("..")
+if KIT != os.path.abspath(".."):
+    os.chdir(KIT + "/exercises")
+    !"{sys.executable}" -m pip install -q -e "{KIT}"
 sys.path.append(KIT)
 
 from grader.notebooks import check, hint, show, start
@@ -39,14 +48,16 @@ what was run, not what is written. `show` draws what your function does, `hint("
 next of three hints.
 
 Hand in this file, as `STEM.ipynb`, beside your others. What counts are the cells in which the
-stubs stood, and the imports and helpers that they use. Nothing else in here is run."""
+stubs stood, and the imports and helpers that they use. Nothing else in here is run. `pytest` and
+`python -m grader` take the same of it. Where they say `cell 5`, they mean the cell that has `[5]`
+beside it after "Restart Kernel and Run All Cells": the fifth with code in it."""
 
 
 class NoNbformat(Exception):
     """The library that writes notebooks is not installed."""
 
 
-def notebook(chapter: Chapter) -> bytes:
+def notebook(chapter: ChapterText) -> bytes:
     """Write a chapter as a notebook.
 
     Raises:
@@ -70,7 +81,7 @@ def notebook(chapter: Chapter) -> bytes:
     return (nbformat.writes(made, version=nbformat.NO_CONVERT).rstrip("\n") + "\n").encode()
 
 
-def _cells(chapter: Chapter, v4: Any) -> list[Any]:
+def _cells(chapter: ChapterText, v4: Any) -> list[Any]:
     def text(place: str, source: str) -> Any:
         return v4.new_markdown_cell(source, id=_identity(chapter, place))
 
@@ -96,7 +107,7 @@ def _cells(chapter: Chapter, v4: Any) -> list[Any]:
     return cells
 
 
-def _identity(chapter: Chapter, place: str) -> str:
+def _identity(chapter: ChapterText, place: str) -> str:
     """Name a cell; a name is all that tells cells of equal text apart, and is never random."""
     return f"{chapter.stem}-{place}".replace("_", "-")[:64]
 
@@ -121,7 +132,7 @@ def write_chapters(name: str | None, folder: Path) -> tuple[list[Path], list[Pat
     return write_all([read_chapter(places.EXERCISES / f"{stem}.py") for stem in stems], folder)
 
 
-def write_all(chapters: list[Chapter], folder: Path) -> tuple[list[Path], list[Path]]:
+def write_all(chapters: list[ChapterText], folder: Path) -> tuple[list[Path], list[Path]]:
     """Write notebooks that are not there yet; what is there may hold a student's work.
 
     Args:

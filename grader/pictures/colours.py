@@ -43,8 +43,20 @@ PLAIN: dict[Theme, Look] = {
     "dark": Look("#24231f", "#eceae4"),
 }
 PAGE: dict[Theme, dict[str, str]] = {
-    "light": {"page": "#ffffff", "ink": "#1d1d1b", "muted": "#66655f", "bad": "#c2261d"},
-    "dark": {"page": "#161613", "ink": "#f0efe9", "muted": "#a5a39a", "bad": "#ff7a6b"},
+    "light": {
+        "page": "#ffffff",
+        "ink": "#1d1d1b",
+        "muted": "#66655f",
+        "bad": "#c2261d",
+        "curve": "#08519c",
+    },
+    "dark": {
+        "page": "#161613",
+        "ink": "#f0efe9",
+        "muted": "#a5a39a",
+        "bad": "#ff7a6b",
+        "curve": "#55a0de",
+    },
 }
 
 

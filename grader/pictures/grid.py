@@ -13,6 +13,8 @@ from grader.pictures.window import said, widest, window
 
 MARK = "*"
 MOST_ROWS = 40
+# a row says what it is before all else: its label has as much as a third of the width
+LONGEST = 30
 # how many digits and how long labels: as many columns as can be are worth more than both
 SHRINKING = ((9, 14), (2, 14), (2, 8), (1, 5))
 
@@ -36,7 +38,8 @@ class Grid:
         panel: the matrix.
         rows: those that are drawn.
         columns: those that are drawn.
-        label: how long a label may be.
+        label: how long a column's label may be.
+        row_label: how long a row's label may be.
         marks: whether there is room for a mark after each number.
     """
 
@@ -44,12 +47,13 @@ class Grid:
     rows: range
     columns: range
     label: int = SHRINKING[0][1]
+    row_label: int = LONGEST
     marks: bool = True
 
     @property
     def edge(self) -> int:
         """How wide the rows' labels are."""
-        return max((cell_len(self._short(self.panel.rows[i])) for i in self.rows), default=0)
+        return max((cell_len(self._row(i)) for i in self.rows), default=0)
 
     @property
     def widths(self) -> list[int]:
@@ -83,7 +87,7 @@ class Grid:
             ]
             lines.append([Segment(" " * self._margin(edge) + "".join(labels), "label")])
         for i in self.rows:
-            label = _right(self._short(self.panel.rows[i]), edge) + " " * (edge > 0)
+            label = _right(self._row(i), edge) + " " * (edge > 0)
             line = [Segment(label, "label")]
             for j, width in wide:
                 line.append(Segment(f" {self.panel.text(i, j):>{width}}", "cell", (i, j)))
@@ -98,6 +102,9 @@ class Grid:
         cells = self.panel.cells
         parts = [said("row", self.rows, len(cells)), said("column", self.columns, len(cells[0]))]
         return ", ".join(filter(None, parts))
+
+    def _row(self, i: int) -> str:
+        return shortened(self.panel.rows[i], self.row_label)
 
     def _short(self, label: str) -> str:
         return shortened(label, self.label)
@@ -120,16 +127,17 @@ def fitted(panel: Panel, width: int) -> Grid:
     """Cut a panel down to a width, around its first wrong cell: rather digits than columns."""
     row, column = first_wrong(panel)
     rows = window(len(panel.cells), MOST_ROWS, row)
+    row_label = min(LONGEST, width // 3)
     for digits, label in SHRINKING:
         smaller = replace(panel, digits=min(digits, panel.digits))
 
         def fits(columns: range, smaller: Panel = smaller, label: int = label) -> bool:
-            return Grid(smaller, rows, columns, label).width <= width
+            return Grid(smaller, rows, columns, label, row_label).width <= width
 
         columns = widest(len(panel.columns), width // 3, column, fits)
         if len(columns) == len(panel.columns):
             break
-    return Grid(smaller, rows, columns, label)
+    return Grid(smaller, rows, columns, label, row_label)
 
 
 def first_wrong(panel: Panel) -> tuple[int, int]:

@@ -13,7 +13,7 @@ Rows = list[list[Number]]
 
 
 @dataclass
-class Printed:
+class DocumentNumbers:
     """The numbers that a document prints: None where it prints none; and which document."""
 
     cells: Rows
@@ -50,7 +50,7 @@ class Panel:
     join: str = ""
     wrong: list[list[bool]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    printed: Printed | None = None
+    printed: DocumentNumbers | None = None
     digits: int = 3
 
     def is_wrong(self, i: int, j: int) -> bool:
@@ -78,12 +78,27 @@ class Panel:
 
 
 @dataclass
+class Curve:
+    """Numbers above 0, one after the other: what they are, and what they are counted by."""
+
+    title: str
+    values: list[float]
+    across: str
+
+    @property
+    def top(self) -> float:
+        """The largest finite value."""
+        return max((value for value in self.values if value < float("inf")), default=0.0)
+
+
+@dataclass
 class Row:
-    """Stacks of panels side by side; the panels of a stack stand on one another."""
+    """A curve, then stacks of panels side by side; a stack's panels stand on one another."""
 
     title: str = ""
     stacks: list[list[Panel]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    curve: Curve | None = None
 
     def limit(self) -> float:
         """Return the largest finite size of a signed number: one scale for the whole row."""
@@ -133,6 +148,7 @@ def unpack(packed: dict[str, Any]) -> Picture:
             row["title"],
             [[_panel(panel) for panel in stack] for stack in row["stacks"]],
             row["notes"],
+            Curve(**row["curve"]) if row["curve"] else None,
         )
         for row in packed["rows"]
     ]
@@ -141,4 +157,4 @@ def unpack(packed: dict[str, Any]) -> Picture:
 
 def _panel(packed: dict[str, Any]) -> Panel:
     printed = packed["printed"]
-    return Panel(**{**packed, "printed": Printed(**printed) if printed else None})
+    return Panel(**{**packed, "printed": DocumentNumbers(**printed) if printed else None})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.pictures import colours
 from grader.pictures.colours import Theme
-from grader.pictures.scene import TEXT, Cell, Scene, Words
+from grader.pictures.scene import TEXT, GridCell, Scene, Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,12 +39,14 @@ def png(scene: Scene, file: Path, theme: Theme | None = None) -> None:
     for cell in scene.cells:
         if cell.role:
             _cell(axes, cell, theme)
+    for stroke in scene.strokes:
+        axes.plot(*zip(*stroke.points, strict=True), color=colours.PAGE[theme][stroke.ink], lw=1.1)
     for words in scene.words:
         _words(axes, words, theme)
     FigureCanvasAgg(figure).print_png(str(file))
 
 
-def _cell(axes: Axes, cell: Cell, theme: Theme) -> None:
+def _cell(axes: Axes, cell: GridCell, theme: Theme) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     ground, ink = colours.look(cell.role, theme)

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from grader.pictures import colours
 from grader.pictures.grid import first_wrong, shortened
-from grader.pictures.model import Panel, Picture, Row
+from grader.pictures.model import Curve, Panel, Picture, Row
 from grader.pictures.numbers import number
 from grader.pictures.window import said, window
 
@@ -23,11 +23,12 @@ HEAD = TEXT * 1.3 + SMALL * 1.5 + 5
 # how wide a letter is at most, as a share of its size: fonts differ from machine to machine
 MONO, SANS = 0.61, 0.62
 MOST = 64
+CURVE_WIDTH, CURVE_HEIGHT = 560.0, 120.0
 LONGEST_LABEL = 18
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """A cell: its place, its role among the colours, its number, and what a pointer is told."""
 
     x: float
@@ -54,6 +55,14 @@ class Words:
     mono: bool = False
 
 
+@dataclass(frozen=True)
+class Stroke:
+    """A line through points."""
+
+    points: tuple[tuple[float, float], ...]
+    ink: str = "ink"
+
+
 @dataclass
 class Scene:
     """All there is to draw, and how large it is."""
@@ -61,8 +70,9 @@ class Scene:
     title: str = ""
     width: float = 0.0
     height: float = 0.0
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[GridCell] = field(default_factory=list)
     words: list[Words] = field(default_factory=list)
+    strokes: list[Stroke] = field(default_factory=list)
 
     def put(self, words: Words) -> None:
         """Add words, and make room for them."""
@@ -104,7 +114,9 @@ def _picture(scene: Scene, picture: Picture, y: float) -> float:
 
 
 def _paragraph(scene: Scene, text: str, y: float, ink: str = "ink") -> float:
-    for line in textwrap.wrap(text, int((WIDTH - 2 * MARGIN) / (SANS * TEXT))):
+    after = "  " if text.startswith("- ") else ""
+    width = int((WIDTH - 2 * MARGIN) / (SANS * TEXT))
+    for line in textwrap.wrap(text, width, subsequent_indent=after):
         y += TEXT * 1.4
         scene.put(Words(MARGIN, y, line, TEXT, ink))
     return y
@@ -113,6 +125,8 @@ def _paragraph(scene: Scene, text: str, y: float, ink: str = "ink") -> float:
 def _row(scene: Scene, row: Row, y: float) -> float:
     if row.title:
         y = _paragraph(scene, row.title, y, "muted") + 10
+    if row.curve:
+        y = _curve(scene, row.curve, y) + (14 if row.stacks else 0)
     limit, x, bottom = row.limit(), MARGIN, y
     for block in _blocks(row):
         sign = MONO * JOIN * len(block.join) + 20 if block.join else 0.0
@@ -132,6 +146,27 @@ def _row(scene: Scene, row: Row, y: float) -> float:
     for note in [*row.notes, *beneath]:
         bottom = _paragraph(scene, note, bottom)
     return bottom
+
+
+def _curve(scene: Scene, curve: Curve, y: float) -> float:
+    """Draw a curve above its axes, and return where it ends."""
+    y += TEXT * 1.3
+    scene.put(Words(MARGIN, y, curve.title, TEXT, bold=True))
+    y, left, top = y + 16, MARGIN + 50, curve.top or 1.0
+    low, right = y + CURVE_HEIGHT, left + CURVE_WIDTH
+    scene.put(Words(left - 8, y + 4, number(top), SMALL, "muted", "end"))
+    scene.put(Words(left - 8, low + 4, "0", SMALL, "muted", "end"))
+    scene.strokes.append(Stroke(((left, y), (left, low), (right, low)), "muted"))
+    apart = CURVE_WIDTH / max(len(curve.values) - 1, 1)
+    points = ((left + i * apart, low - min(value, top) / top * CURVE_HEIGHT)
+              for i, value in enumerate(curve.values))  # fmt: skip
+    scene.strokes.append(Stroke(tuple(points), "curve"))
+    low += SMALL * 1.5
+    last = f"{curve.across} {len(curve.values) - 1}"
+    scene.put(Words(left, low, "0", SMALL, "muted", "middle"))
+    scene.put(Words(right, low, last, SMALL, "muted", "end"))
+    scene.reach(right, low + 4)
+    return low + 4
 
 
 @dataclass
@@ -258,10 +293,10 @@ def _short(label: str) -> str:
     return shortened(label, LONGEST_LABEL)
 
 
-def _cell(panel: Panel, i: int, j: int, at: tuple[float, float, float], limit: float) -> Cell:
+def _cell(panel: Panel, i: int, j: int, at: tuple[float, float, float], limit: float) -> GridCell:
     value, (x, y, width) = panel.cells[i][j], at
     wrong = panel.is_wrong(i, j)
     role = "" if value is None else colours.role(value, panel.scale, limit)
     where = ", ".join(filter(None, [panel.rows[i], panel.columns[j]]))
     tip = f"{panel.title} [{where}]: {number(value, 6)}{', differs' if wrong else ''}"
-    return Cell(x, y, width, CELL, role, panel.text(i, j), tip, wrong)
+    return GridCell(x, y, width, CELL, role, panel.text(i, j), tip, wrong)

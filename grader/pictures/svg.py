@@ -6,7 +6,7 @@ from html import escape
 
 from grader.pictures import colours
 from grader.pictures.colours import Theme
-from grader.pictures.scene import TEXT, Cell, Scene, Words
+from grader.pictures.scene import TEXT, GridCell, Scene, Stroke, Words
 
 SANS = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -27,6 +27,7 @@ def svg(scene: Scene, theme: Theme | None = None) -> str:
         f"<style>{_style(scene, theme)}</style>",
         '<rect class="page" width="100%" height="100%"/>',
         *map(_cell, scene.cells),
+        *map(_stroke, scene.strokes),
         *map(_words, scene.words),
         "</svg>",
     ]
@@ -52,7 +53,7 @@ def html(scene: Scene, theme: Theme | None = None) -> str:
 
 def _style(scene: Scene, theme: Theme | None) -> str:
     fixed = f"text{{font-family:{SANS};font-size:{TEXT:g}px}}.m{{font-family:{MONO}}}"
-    fixed += ".b{font-weight:600}.wrong{fill:none;stroke-width:2.5}"
+    fixed += ".b{font-weight:600}.wrong{fill:none;stroke-width:2.5}.s{fill:none;stroke-width:1.5}"
     used = sorted({cell.role for cell in scene.cells if cell.role})
     style = fixed + _colours(used, theme or "light")
     if theme is None:
@@ -64,13 +65,14 @@ def _colours(used: list[str], theme: Theme) -> str:
     page = colours.PAGE[theme]
     rules = [f".page{{fill:{page['page']}}}.wrong{{stroke:{page['bad']}}}"]
     rules += [f".{ink}{{fill:{page[ink]}}}" for ink in ("ink", "muted", "bad")]
+    rules += [f".{ink}-s{{stroke:{page[ink]}}}" for ink in ("ink", "muted", "curve")]
     for role in used:
         ground, ink = colours.look(role, theme)
         rules.append(f".{role}{{fill:{ground}}}.{role}-t{{fill:{ink}}}")
     return "".join(rules)
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: GridCell) -> str:
     if not cell.role:
         return ""
     x, y = cell.x + 1, cell.y + 1
@@ -85,6 +87,11 @@ def _cell(cell: Cell) -> str:
         + (f'<rect class="wrong" {box}/>' if cell.wrong else "")
         + "</g>"
     )
+
+
+def _stroke(stroke: Stroke) -> str:
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in stroke.points)
+    return f'<polyline class="s {stroke.ink}-s" points="{points}"/>'
 
 
 def _words(words: Words) -> str:

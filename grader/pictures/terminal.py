@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from rich.console import Console
 from rich.text import Text
 
-from grader.pictures import colours
+from grader.pictures import colours, curve
 from grader.pictures.colours import Theme
 from grader.pictures.grid import MOST_ROWS, Segment, fitted
-from grader.pictures.model import Panel, Picture, Row
+from grader.pictures.model import Curve, Panel, Picture, Row
 from grader.pictures.numbers import Number
 
 SHADES = " ░▒▓█"
@@ -22,19 +22,24 @@ GAP = 2
 
 @dataclass(frozen=True)
 class Paper:
-    """What is drawn on: how wide, with colour or not, which theme, which signs it has."""
+    """What is drawn on: how wide, with colour or not, which theme, with all signs or few."""
 
     width: int
     colour: bool
     theme: Theme
-    shades: str
+    unicode: bool
+
+    @property
+    def shades(self) -> str:
+        """Signs that stand for shades, where there are no colours."""
+        return SHADES if self.unicode and not self.colour else ""
 
     @classmethod
     def of(cls, console: Console, theme: Theme | None) -> Paper:
         """Look at a console."""
         colour = console.color_system is not None and not console.no_color
         unicode = console.encoding.lower().startswith("utf")
-        return cls(console.width, colour, theme or guess(), "" if colour or not unicode else SHADES)
+        return cls(console.width, colour, theme or guess(), unicode)
 
 
 def guess() -> Theme:
@@ -70,11 +75,15 @@ def _picture(picture: Picture, paper: Paper) -> list[Text]:
 
 
 def _wrap(text: str, paper: Paper) -> list[str]:
-    return textwrap.wrap(text, min(paper.width, 100)) or [""]
+    after = "  " if text.startswith("- ") else ""
+    width = min(paper.width, 100)
+    return textwrap.wrap(text, width, subsequent_indent=after, break_on_hyphens=False) or [""]
 
 
 def _row(row: Row, paper: Paper) -> list[Text]:
     lines = [Text(line, "italic") for line in _wrap(row.title, paper)] if row.title else []
+    if row.curve:
+        lines += _curve(row.curve, paper)
     for place, line in enumerate(_flow(_blocks(row, paper), paper.width)):
         lines += [*([Text()] if place else []), *line]
     notes = list(row.notes)
@@ -85,8 +94,17 @@ def _row(row: Row, paper: Paper) -> list[Text]:
     return lines
 
 
+def _curve(drawn: Curve, paper: Paper) -> list[Text]:
+    ink = colours.look(f"blue-{colours.LEVELS * 3 // 4}", paper.theme).ground
+    lines = [Text(drawn.title, "bold")]
+    for line in curve.lines(drawn, paper.width, blocks=paper.unicode):
+        label, bar, values = line.partition("|")
+        lines.append(Text.assemble((label + bar, "dim"), (values, ink)))
+    return lines
+
+
 @dataclass
-class Block:
+class TextBlock:
     """Lines of one width, the sign that stands before them, and at which line it stands."""
 
     lines: list[Text]
@@ -99,19 +117,19 @@ class Block:
         return max(line.cell_len for line in self.lines)
 
 
-def _blocks(row: Row, paper: Paper) -> list[Block]:
+def _blocks(row: Row, paper: Paper) -> list[TextBlock]:
     limit, blocks = row.limit(), []
     for stack in row.stacks:
         middle = 2 + (min(len(stack[0].cells), MOST_ROWS) - 1) // 2
         sign = len(stack[0].join) + 2 if stack[0].join else 0
         narrower = replace(paper, width=paper.width - sign)
-        block = Block(_stack(stack, limit, narrower), stack[0].join, middle)
+        block = TextBlock(_stack(stack, limit, narrower), stack[0].join, middle)
         reference = stack[-1].reference()
         if reference is not None:
-            beside = Block(_stack([reference], limit, paper), "", middle)
-            lines = _beside([Block(block.lines, "", middle), beside])
+            beside = TextBlock(_stack([reference], limit, paper), "", middle)
+            lines = _beside([TextBlock(block.lines, "", middle), beside])
             if max(line.cell_len for line in lines) + sign <= paper.width:
-                block = Block(lines, block.join, middle)
+                block = TextBlock(lines, block.join, middle)
             else:
                 blocks.append(block)
                 block = beside
@@ -119,9 +137,9 @@ def _blocks(row: Row, paper: Paper) -> list[Block]:
     return blocks
 
 
-def _flow(blocks: list[Block], width: int) -> list[list[Text]]:
+def _flow(blocks: list[TextBlock], width: int) -> list[list[Text]]:
     """Lay blocks side by side, and go on beneath where the width is used up."""
-    lines: list[list[Block]] = [[]]
+    lines: list[list[TextBlock]] = [[]]
     used = 0
     for block in blocks:
         needs = block.width + (len(block.join) + 2 if block.join else GAP)
@@ -133,7 +151,7 @@ def _flow(blocks: list[Block], width: int) -> list[list[Text]]:
     return [_beside(line) for line in lines if line]
 
 
-def _beside(blocks: list[Block]) -> list[Text]:
+def _beside(blocks: list[TextBlock]) -> list[Text]:
     height = max(len(block.lines) for block in blocks)
     out = [Text() for _ in range(height)]
     for place, block in enumerate(blocks):

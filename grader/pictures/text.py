@@ -17,7 +17,7 @@ NARROWEST = 4
 MOST_DIGITS = 9
 
 
-def side_by_side(expected: Any, actual: Any, wrong: Any) -> list[str]:
+def side_by_side(expected: Any, actual: Any, wrong: Any, width: int = WIDTH) -> list[str]:
     """Draw what was expected beside what came; each wrong cell carries a star.
 
     What is too large is cut down to the rows and columns around the first wrong cell, and then
@@ -28,9 +28,10 @@ def side_by_side(expected: Any, actual: Any, wrong: Any) -> list[str]:
         actual: values of the same shape.
         wrong: True where they differ; of more than two dimensions, the first matrix that holds
             a wrong cell is drawn.
+        width: of the longest line.
 
     Returns:
-        Lines of at most 84 characters.
+        The lines, with as many columns as there is room for, one at least.
     """
     place, (right, came, marks) = _first_matrix(expected, actual, wrong)
     blank = [""] * len(marks), [""] * len(marks[0])
@@ -40,12 +41,12 @@ def side_by_side(expected: Any, actual: Any, wrong: Any) -> list[str]:
     rows = window(len(marks), ROWS, row)
 
     def fits(columns: range) -> bool:
-        return max(map(len, _lines(left, mine, rows, columns))) <= WIDTH
+        return max(map(len, _lines(left, mine, rows, columns))) <= width
 
-    columns = widest(len(marks[0]), WIDTH // NARROWEST, column, fits)
+    columns = widest(len(marks[0]), width // NARROWEST, column, fits)
     left_out = Grid(left, rows, columns).left_out()
     where = "; ".join(filter(None, [place, left_out]))
-    return _with_title(_lines(left, mine, rows, columns), where)
+    return _with_title(_lines(left, mine, rows, columns), where, width)
 
 
 def _told_apart(left: Panel, mine: Panel) -> tuple[Panel, Panel]:
@@ -92,8 +93,8 @@ def _lines(left: Panel, mine: Panel, rows: range, columns: range) -> list[str]:
     return [f"{a:<{width}}{GAP}{b}".rstrip() for a, b in pairs]
 
 
-def _with_title(lines: list[str], where: str) -> list[str]:
+def _with_title(lines: list[str], where: str, width: int) -> list[str]:
     if not where:
         return lines
     title = f"{lines[0]}   ({where})"
-    return [title, *lines[1:]] if len(title) <= WIDTH else [f"({where})", *lines]
+    return [title, *lines[1:]] if len(title) <= width else [f"({where})", *lines]

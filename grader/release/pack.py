@@ -8,34 +8,46 @@ from pathlib import Path
 
 from grader.chapters import World, catalogue, places
 from grader.notebooks.chapter import read_chapter
-from grader.notebooks.started import FUNCTIONS, is_stub
 from grader.notebooks.write import NoNbformat, notebook
+from grader.quiz import chapter as quiz
 from grader.release import without_answers
 from grader.release.closure import needed
 from grader.release.record import record
+from grader.release.sealing import sealed_ways
 from grader.release.texts import constraints, project_file, readme
 from grader.release.trouble import ReleaseError
+from grader.written.started import FUNCTIONS, is_stub
 
-COMMANDS = ("board", "hint", "notebook", "reset", "show", "usage", "watch")
+COMMANDS = (
+    "board", "compare", "finish", "hint", "notebook", "quiz", "reset", "show", "usage", "watch",
+    "why",
+)  # fmt: skip
 ROOTS = ("grader.__main__", "grader.cli", "grader.pytest_plugin")
 # what instructors and maintainers run: it holds answers, or ways to forge a verdict
 NEVER = (
-    "grader.hostile",
+    "grader.comparing.kit",
+    "grader.comparing.ready_made",
+    "grader.proof.hostile",
     "grader.proof",
+    "grader.quiz.questions",
     "grader.release",
     "grader.sandbox.drill",
-    "grader.selftest",
+    "grader.proof.selftest",
 )
-AS_THEY_ARE = (".gitignore", "LICENSE", "exercises/RULES.md")
+AS_THEY_ARE = (
+    ".gitignore", "LICENSE", "exercises/CARDS.md", "exercises/RULES.md", "exercises/pytest.ini",
+)  # fmt: skip
 CONSTRAINTS = ".ci/constraints.txt"
 STUBS = "grader/stubs"
+QUIZ = "grader/quiz/drawn"
 
 
-def pack(*, notebooks: bool = False) -> dict[str, bytes]:
+def pack(*, notebooks: bool = False, compare: bool = True) -> dict[str, bytes]:
     """Collect the files, from their names in the pack to their contents.
 
     Args:
         notebooks: whether the chapters are in it as notebooks, too.
+        compare: whether the reference answers are in it, each sealed until its function is solved.
 
     Raises:
         ReleaseError: an exercise is filled in, or a file of the kit is not what it should be.
@@ -46,7 +58,10 @@ def pack(*, notebooks: bool = False) -> dict[str, bytes]:
     suites = _suites()
     files.update(_code({**suites, **_coaches()}))
     files.update(record({path.stem.removeprefix("test_"): text for path, text in suites.items()}))
+    files.update(sealed_ways() if compare else {})
     for stem in catalogue().names():
+        if quiz.questions(stem):
+            files[f"{QUIZ}/{stem}.json"] = quiz.drawn(stem)
         stub = (places.EXERCISES / f"{stem}.py").read_bytes()
         files[f"exercises/{stem}.py"] = files[f"{STUBS}/{stem}.py"] = stub
         if notebooks:
@@ -106,6 +121,7 @@ def _code(rewritten: Mapping[Path, str]) -> Iterator[tuple[str, bytes]]:
     suites.append(places.SUITES / "conftest.py")
     roots = [*ROOTS, *(f"grader.commands.{name}" for name in COMMANDS)]
     roots += [f"grader.coach.{path.stem}" for path in rewritten if path.parent == places.COACH]
+    roots += [f"grader.comparing.questions.{stem}" for stem in catalogue().names()]
     roots += [name for suite in suites for name in _imports(read(suite))]
     for path in [*suites, *needed(roots, places.ROOT, NEVER, read)]:
         yield path.relative_to(places.ROOT).as_posix(), read(path)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from grader.chapters import Chapter, Exercise, World, catalogue, places
+from grader.chapters import Chapter, ChapterError, Exercise, World, catalogue, places
 from grader.coach import Slip
 from grader.judging import recorded
 from grader.judging.evidence import Evidence
@@ -38,7 +38,8 @@ def record(suites: Mapping[str, str]) -> dict[str, bytes]:
             written down by their lines.
 
     Raises:
-        ReleaseError: a solution does not pass a check, or a slip asks for what is not recorded.
+        ReleaseError: a solution does not pass a check, a slip asks for what is not recorded, or a
+            suite needs more of its references than that.
     """
     torch.set_num_threads(1)
     known, made = catalogue(), dict[str, bytes]()
@@ -51,8 +52,12 @@ def record(suites: Mapping[str, str]) -> dict[str, bytes]:
             (Path(folder) / name).write_bytes(data)
         names = [exercise.full for exercise in known.exercises()]
         with ProcessPoolExecutor(JOBS, get_context("spawn"), _begin, (folder,)) as pool:
-            for found in pool.map(_slips, names):
-                made.update(found)
+            try:
+                for found in pool.map(_slips, names):
+                    made.update(found)
+            except ChapterError as problem:
+                says = f"as a pack holds it, without references, a suite cannot be read: {problem}"
+                raise ReleaseError(says) from problem
     return {f"{FOLDER}/{name}": data for name, data in made.items()}
 
 

@@ -1,13 +1,15 @@
 """The suites and the coach as a student gets them: without arithmetic, and without wrong answers.
 
-Of a suite's `reference` only the head is left, as a `recorded`; of a slip its name and sentence.
+Of a suite's `reference` only the head is left, as a `recorded`, inside other functions, too; of a
+slip its name and sentence.
 What nothing uses any more goes with them.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from grader.coach import Slip
@@ -51,6 +53,8 @@ def suite(text: str) -> str:
     for part in parts:
         if _marked(part.node, "reference"):
             part.text = _recorded(part)
+        elif isinstance(part.node, ast.FunctionDef | ast.ClassDef):
+            part.text = _recorded_inside(part)
         elif isinstance(part.node, ast.ImportFrom) and part.node.module == "grader.suite":
             part.node.names.append(ast.alias("recorded"))
     return _joined(_used(parts, _is_root_of_a_suite))
@@ -70,7 +74,7 @@ def coach(text: str, slips: dict[str, list[Slip]]) -> str:
             part.text += _listed(variable, slips[name])
         elif isinstance(part.node, ast.ImportFrom) and part.node.module == "grader.coach":
             part.node.names.append(ast.alias("Slip"))
-    return _joined(_used(parts, lambda node: _is_task(node) or _marked(node, "draws")))
+    return _joined(_used(parts, _is_root_of_a_coach))
 
 
 def _parts(text: str) -> list[_Part]:
@@ -129,6 +133,11 @@ def _is_root_of_a_suite(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and not _is_docstring(node)
 
 
+def _is_root_of_a_coach(node: ast.stmt) -> bool:
+    named = {ast.unparse(one) for one in getattr(node, "targets", ())}
+    return _is_task(node) or _marked(node, "draws") or bool(named & {"ERRORS", "FINDINGS"})
+
+
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
@@ -150,10 +159,33 @@ def _recorded(part: _Part) -> str:
     if not isinstance(node, ast.FunctionDef):
         return "\n"
     before = part.text[: len(part.text) - len(part.text.lstrip("\n"))]
+    return before + _head(node)
+
+
+def _recorded_inside(part: _Part) -> str:
+    """Return a statement with the heads alone of the references that stand in it."""
+    lines = part.text.splitlines(keepends=True)
+    # from the last line on: those before it keep their numbers
+    for node in reversed(list(_references(ast.parse(part.text)))):
+        begin = node.decorator_list[0].lineno - 1
+        head = _head(node) if isinstance(node, ast.FunctionDef) else f"{node.name} = None\n"
+        lines[begin : node.end_lineno] = [textwrap.indent(head, " " * node.col_offset)]
+    return "".join(lines)
+
+
+def _references(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """Go through the references below a node, in order, but not through what stands in them."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and _marked(node, "reference"):
+            yield node
+        else:
+            yield from _references(node)
+
+
+def _head(node: ast.FunctionDef) -> str:
     said = ast.get_docstring(node)
     body = f'"""{said}"""' if said else "..."
-    head = f"def {node.name}({ast.unparse(node.args)}):"
-    return f"{before}@recorded\n{head}\n    {body}\n"
+    return f"@recorded\ndef {node.name}({ast.unparse(node.args)}):\n    {body}\n"
 
 
 def _is_task(node: ast.stmt) -> bool:

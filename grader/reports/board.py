@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
@@ -12,16 +14,25 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from grader.reports.next_step import Step, next_step
+from grader.finishing import lacking
+from grader.reports.next_step import NextStep, next_step
 from grader.results import ExerciseResult, number
 
 STYLES = {
     "solved": "green",
+    "to polish": "cyan",
     "wrong": "bold red",
     "waiting": "magenta",
     "not started": "yellow",
     "not run": "dim",
 }
+TITLE = 14
+# no line is longer where there is room, nor is room made for a screen narrower than the other
+WIDTH, LEAST = 88, 40
+UNBROKEN, NO_BREAK = re.compile(r"python -m grader [\w. ]+|\.ipynb, cell \d+"), "\u00a0"
+NOTHING = "nothing: every function is solved"
+OF_WHAT_RAN = "all that ran has passed, and what did not run holds no stub: pytest runs everything"
+THE_END = "the end: python -m grader finish"
 
 
 def board(
@@ -50,10 +61,20 @@ def board(
     )  # fmt: skip
     if not short:
         console.print(chapters(results, device))
-    # one line each, however long: an editor's terminal makes a link of file and line
-    console.print(total(results, device), soft_wrap=True)
-    console.print(next_line(results, answers, device), soft_wrap=True, end="")
+    below = Text("\n").join([total(results, device), next_line(results, answers, device)])
+    for line in below.split("\n"):
+        console.print(_wrapped(line, width), soft_wrap=True)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def _wrapped(line: Text, width: int) -> Text:
+    """Break a line with a title; never in a place, which editors link, or in a command."""
+    whole = UNBROKEN.sub(lambda found: found[0].replace(" ", NO_BREAK), line.plain[TITLE:])
+    says = textwrap.wrap(
+        whole, max(min(width, WIDTH), LEAST) - TITLE,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return Text.assemble(line[:TITLE], f"\n{'':<{TITLE}}".join(says).replace(NO_BREAK, " "))
 
 
 def standing(result: ExerciseResult, device: str) -> str:
@@ -77,9 +98,10 @@ def chapters(
     grid.add_column("states")
     for stem, group in groupby(results, key=lambda result: result.exercise.split(".")[0]):
         chapter = list(group)
-        if any(result.on(device) for result in chapter):
-            earned = sum((result.earned(device) for result in chapter), Fraction(0))
-            possible = sum((result.points for result in chapter), Fraction(0))
+        ran = [result for result in chapter if result.on(device)]
+        if ran:
+            earned = sum((result.earned(device) for result in ran), Fraction(0))
+            possible = sum((result.points for result in ran), Fraction(0))
             points = f"{number(earned):>5g} of {number(possible):<3g}"
             grid.add_row(Text(stem, "bold"), points, _states(stem, chapter, device, compact))
     return grid
@@ -105,34 +127,52 @@ def _reason(stem: str, result: ExerciseResult, device: str) -> str:
 
 def total(results: Sequence[ExerciseResult], device: str) -> Text:
     """Write the line with the points, and how many functions are in which state."""
-    earned = sum((result.earned(device) for result in results), Fraction(0))
-    possible = sum((result.points for result in results), Fraction(0))
+    ran = [result for result in results if result.on(device)]
+    earned = sum((result.earned(device) for result in ran), Fraction(0))
+    possible = sum((result.points for result in ran), Fraction(0))
     counts = ", ".join(_counts(results, device))
-    says = f"{number(earned):g} of {number(possible):g} points: {counts}"
-    return Text.assemble((f"{'total':<14}", "bold"), says)
+    where = " in what was run" if ran != [*results] else ""
+    says = f"{number(earned):g} of {number(possible):g} points{where}: {counts}"
+    return Text.assemble((f"{'total':<{TITLE}}", "bold"), says)
 
 
 def _counts(results: Sequence[ExerciseResult], device: str) -> Iterator[str]:
     for state in STYLES:
         count = sum(standing(result, device) == state for result in results)
-        if count or state not in ("waiting", "not run"):
+        if count or state not in ("to polish", "waiting", "not run"):
             yield f"{count} {state}"
 
 
 def next_line(results: Sequence[ExerciseResult], answers: Path, device: str) -> Text:
-    """Write the line with the next step; nothing if there is none to name."""
+    """Write the line with the next step, or that there is none."""
     step = next_step(results, answers, device)
-    if step is None and not all(result.state(device) == "solved" for result in results):
-        return Text()
-    says = "nothing: every function is solved" if step is None else told(step)
-    return Text.assemble((f"{'next':<14}", "bold"), says, "\n")
+    says = _nothing(results, device) if step is None else told(step)
+    line = Text.assemble((f"{'next':<{TITLE}}", "bold"), says, "\n")
+    if step is not None and step.polish:
+        other = next_step(results, answers, device, polish=False)
+        if other is not None and not other.polish:
+            line.append(f"{'or go on':<{TITLE}}", "bold").append(f"{told(other)}\n")
+    return line
 
 
-def told(step: Step) -> str:
+def _nothing(results: Sequence[ExerciseResult], device: str) -> str:
+    """Say that nothing is left, or nothing in what was run."""
+    if any(result.state(device) == "not run" for result in results):
+        return OF_WHAT_RAN
+    return NOTHING if lacking() else f"{NOTHING}\n{'':<{TITLE}}{THE_END}"
+
+
+def told(step: NextStep) -> str:
     """Say a step in words, with the command for a hint."""
     if step.trouble:
         return f"{step.where}   {step.trouble}"
     finished = f"{step.finished} is done. " if step.finished else ""
     if not step.name:
         return f"{finished}{step.where}"
-    return f"{finished}{step.name}, {step.where}   (python -m grader hint {step.name})"
+    name = f"{step.name} is right, {polish(step.polish)}" if step.polish else step.name
+    return f"{finished}{name}, {step.where}   (python -m grader hint {step.name})"
+
+
+def polish(checks: int) -> str:
+    """Say how much polish is left."""
+    return f"{checks} {'things' if checks > 1 else 'thing'} to polish"

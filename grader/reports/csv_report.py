@@ -15,19 +15,20 @@ def write(run: Run, path: Path) -> None:
     """Write a row for each submission; a device that was not run is an empty cell, never 0."""
     names = list(dict.fromkeys(e.exercise for s in run.submissions for e in s.exercises))
     columns = [(name, device) for device in DEVICES for name in names]
-    header = ["id", "status", "problem", *DEVICES, "max"]
+    header = ["id", "status", "problem", *DEVICES, "max", "seed"]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow([*header, *(f"{cell(name)} {device}" for name, device in columns)])
-        writer.writerows(_row(submission, columns) for submission in run.submissions)
+        writer.writerows(_row(run, submission, columns) for submission in run.submissions)
 
 
-def _row(submission: SubmissionResult, columns: list[tuple[str, str]]) -> Iterator[str]:
+def _row(run: Run, submission: SubmissionResult, columns: list[tuple[str, str]]) -> Iterator[str]:
     yield cell(submission.identity)
     yield "ungradable" if submission.problem else "graded"
     yield cell(submission.problem or "")
     yield from (_points(submission.reported(device)) for device in DEVICES)
     yield _points(submission.maximum)
+    yield str(run.seed_of(submission))
     exercises = {exercise.exercise: exercise for exercise in submission.exercises}
     for name, device in columns:
         yield _earned(exercises.get(name), device if device in submission.devices else None)

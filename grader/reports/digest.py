@@ -13,6 +13,7 @@ from grader.results import (
     CheckResult,
     ExerciseResult,
     Run,
+    State,
     SubmissionResult,
     number,
 )
@@ -110,10 +111,11 @@ def score_on(run: Run, submission: SubmissionResult, device: str) -> str:
 
 
 def counts(submission: SubmissionResult) -> str:
-    """Say how many exercises are solved, wrong and not started, on the device that counts."""
-    found = [(submission.count(s, submission.counted), s) for s in ("solved", "wrong")]
-    found.append((submission.count("not started", submission.counted), "not started"))
-    return ", ".join(f"{count} {state}" for count, state in found)
+    """Say how many exercises are in which state, on the device that counts."""
+    states: tuple[State, ...] = ("solved", "to polish", "wrong", "not started")
+    found = [(submission.count(state, submission.counted), state) for state in states]
+    said = [f"{count} {state}" for count, state in found if count or state != "to polish"]
+    return ", ".join(said)
 
 
 def device_ready(submission: SubmissionResult) -> str:

@@ -37,7 +37,11 @@ def report(run: Run) -> dict[str, Any]:
         # a hidden test would hide the student's total
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "extra_data": {"kit": kit(run), "id": encodable(submission.identity)},
+        # students are not shown this, and are not to know the seed
+        "extra_data": {
+            "kit": {**kit(run), "seed": run.seed_of(submission)},
+            "id": encodable(submission.identity),
+        },
         "tests": [_test(e, submission) for e in submission.exercises if not submission.problem],
     }
 

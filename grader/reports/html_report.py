@@ -1,7 +1,7 @@
 """The html report: a page for a submission, whole in one file, without scripts or network.
 
 A run of several submissions is an index, and beside it a folder with a page for each, so that
-no student's page shows another student.
+no student's page shows another student. Only the index has the seed: who knows it knows the inputs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def write(run: Run, path: Path) -> None:
         _save(folder / file, _page(pages, run, submission))
     links = [quote(f"{folder.name}/{file}") for file in files]
     rows = [_row(run, s, link) for s, link in zip(run.submissions, links, strict=True)]
-    index = pages.get_template("index.html").render(run=_about(run), rows=rows, devices=DEVICES)
+    index = pages.get_template("index.html").render(
+        run=_about(run), rows=rows, devices=DEVICES, seed=run.seed
+    )
     _save(path, index)
 
 
@@ -102,6 +104,7 @@ def _page(pages: Environment, run: Run, submission: SubmissionResult) -> str:
         ran=submission.devices,
         ready=device_ready(submission),
         counts=counts(submission),
+        notes=[one_line(note) for note in submission.notes],
         chapters=parts,
         run=_about(run),
     )
@@ -130,6 +133,7 @@ def _row(run: Run, submission: SubmissionResult, link: str) -> dict[str, Any]:
     return {
         "name": one_line(submission.identity),
         "link": link,
+        "seed": submission.seed,
         "problem": one_line(submission.problem) if submission.problem else None,
         "scores": {device: score_on(run, submission, device) for device in DEVICES},
         "ready": device_ready(submission),
@@ -141,7 +145,6 @@ def _about(run: Run) -> dict[str, str]:
     return {
         "version": one_line(run.version),
         "torch": one_line(run.torch),
-        "seed": str(run.seed),
         "isolation": one_line(run.isolation),
     }
 

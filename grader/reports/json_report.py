@@ -36,6 +36,7 @@ def kit(run: Run) -> dict[str, Any]:
 def _submission(submission: SubmissionResult) -> dict[str, Any]:
     return {
         "id": encodable(submission.identity),
+        **({} if submission.seed is None else {"seed": submission.seed}),
         "status": "ungradable" if submission.problem else "graded",
         "problem": encodable(submission.problem) if submission.problem else None,
         "max": number(submission.maximum),
@@ -61,7 +62,10 @@ def _exercise(exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[str, A
 
 
 def _device(exercise: ExerciseResult, device: str) -> dict[str, Any]:
-    return {"earned": number(exercise.earned(device)), "outcome": exercise.state(device)}
+    state = exercise.state(device)
+    # schema 1 has no word for it
+    outcome = "wrong" if state == "to polish" else state
+    return {"earned": number(exercise.earned(device)), "outcome": outcome}
 
 
 def _check(check: CheckResult) -> dict[str, Any]:

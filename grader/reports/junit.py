@@ -64,7 +64,7 @@ def _suite(run: Run, submission: SubmissionResult, place: int) -> ElementTree.El
 def _properties(run: Run, submission: SubmissionResult) -> Iterator[tuple[str, str]]:
     yield "kit.version", one_line(run.version)
     yield "kit.torch", one_line(run.torch)
-    yield "kit.seed", str(run.seed)
+    yield "kit.seed", str(run.seed_of(submission))
     yield "kit.isolation", for_log(one_line(run.isolation))
     yield "max", f"{number(submission.maximum):.2f}"
     for device in DEVICES:

@@ -11,7 +11,7 @@ CONTINUED = " " * 15
 
 
 @dataclass(frozen=True)
-class Block:
+class Paragraph:
     """A paragraph of a message.
 
     Attributes:
@@ -25,18 +25,18 @@ class Block:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def blocks(message: str) -> list[Block]:
+def blocks(message: str) -> list[Paragraph]:
     """Split a message into paragraphs; pictures that follow each other are one."""
-    found: list[Block] = []
+    found: list[Paragraph] = []
     for paragraph in re.split(r"\n{2,}", message.strip("\n")):
         block = _block(paragraph)
         if block.kind == "picture" and found and found[-1].kind == "picture":
-            block = Block("picture", f"{found.pop().text}\n\n{block.text}")
+            block = Paragraph("picture", f"{found.pop().text}\n\n{block.text}")
         found.append(block)
     return found if message.strip() else []
 
 
-def _block(paragraph: str) -> Block:
+def _block(paragraph: str) -> Paragraph:
     lines = paragraph.split("\n")
     labels: list[tuple[str, str]] = []
     for line in lines:
@@ -49,7 +49,7 @@ def _block(paragraph: str) -> Block:
             labels = []
             break
     if labels:
-        return Block("labels", labels=tuple(labels))
+        return Paragraph("labels", labels=tuple(labels))
     if any(line.startswith("    ") for line in lines):
-        return Block("picture", re.sub("^    ", "", paragraph, flags=re.MULTILINE))
-    return Block("words", " ".join(line.strip() for line in lines))
+        return Paragraph("picture", re.sub("^    ", "", paragraph, flags=re.MULTILINE))
+    return Paragraph("words", " ".join(line.strip() for line in lines))

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 INDENT = 15
+SIDE_BY_SIDE = re.compile(r"( +)expected +(yours\b)")
+# a row's index, before its numbers
+LABEL = re.compile(r" +\d+ ")
+WIDTH = 88
+STOPS = ("error", "timeout", "crashed")
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,8 @@ class Parts:
 
     def lines(self, width: int) -> list[str]:
         """Write the message anew for a screen of this width."""
-        said = textwrap.wrap(self.headline, width) + ([""] if self.body else []) + [*self.body]
+        said = textwrap.wrap(self.headline, width) + ([""] if self.body else [])
+        said += _beneath(self.body) if max(map(len, self.body), default=0) > width else self.body
         return said + ([""] if self.advice else []) + self.advised(width)
 
     def advised(self, width: int) -> list[str]:
@@ -43,6 +51,40 @@ class Parts:
                 break_on_hyphens=False,
             )  # fmt: skip
         return said
+
+
+def _beneath(body: Sequence[str]) -> list[str]:
+    """Lay what stands side by side, expected and yours, on one another."""
+    for above, title in enumerate(body):
+        found = SIDE_BY_SIDE.match(title)
+        if found is not None:
+            at, rows = found.start(2), body[above + 1 :]
+            edge = len(found[1])
+            if rows and all(word.isdigit() for word in rows[0].split()):
+                edge = max(len(label[0]) for row in rows[1:] if (label := LABEL.match(row)))
+            left = [line[:at].rstrip() for line in body[: above + 1]]
+            right = [" " * len(found[1]) + title[at:]]
+            left += [row[:at].rstrip() for row in rows]
+            return [*left, *right, *(row[:edge] + row[at:] for row in rows)]
+    return [*body]
+
+
+def with_polish(message: str, name: str, verdict: str) -> str:
+    """Add to the message of a failed check that the function is right but for such points.
+
+    Args:
+        message: of the check.
+        name: the function's.
+        verdict: the check's: what stops is not called right.
+    """
+    core = f"{name} passes its core checks, but here it"
+    if verdict in STOPS:
+        said = f"{core} stops. You may go on, and mend this later."
+    elif parts(message).headline.endswith("got nan"):
+        said = f"{core} gives nan, which spoils a training. You may go on, and mend this later."
+    else:
+        said = f"{name} is right for ordinary inputs. This can wait: you may go on."
+    return "\n".join([message, *Parts("", (), (("Polish", said),)).advised(WIDTH)])
 
 
 def parts(message: str) -> Parts:

@@ -5,33 +5,39 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 from grader import places
 from grader.reports.message import parts
 from grader.results import ExerciseResult
+from grader.written.cells import Place, place
+from grader.written.folder import Folder
+from grader.written.source import NOTEBOOK
 
 
 @dataclass(frozen=True)
-class Step:
+class NextStep:
     """What to do next.
 
     Attributes:
         stem: the chapter.
         name: the function; empty where the file itself has to be mended first.
-        path: the file.
-        line: where the function, or the trouble, is.
+        path: the file or the notebook.
+        at: where in it the function, or the trouble, is.
         trouble: why the file cannot be used, if it cannot.
         finished: the chapter that is done with what ran, if the step leads on to another.
+        polish: how many checks fail of a function that is right; 0 for any other.
     """
 
     stem: str
     name: str
     path: Path
-    line: int
+    at: Place
     trouble: str = ""
     finished: str = ""
+    polish: int = 0
 
     @property
     def full(self) -> str:
@@ -40,38 +46,85 @@ class Step:
 
     @property
     def where(self) -> str:
-        """File and line, as seen from the current folder."""
-        return f"{places.short(self.path)}:{self.line}"
+        """File and line, or notebook and cell, as seen from the current folder."""
+        return self.seen_as(places.short(self.path))
+
+    def seen_as(self, path: str) -> str:
+        """Say where with another way to write the path."""
+        if not self.at.cell and path.endswith(NOTEBOOK):
+            return path
+        return self.at.of(path) if self.trouble and self.at.cell else self.at.begins(path)
 
 
-def next_step(results: Sequence[ExerciseResult], answers: Path, device: str) -> Step | None:
+def next_step(
+    results: Sequence[ExerciseResult], answers: Path, device: str, *, polish: bool = True
+) -> NextStep | None:
     """Return the next step; None if nothing is left in what ran, and in what did not.
+
+    In each chapter what is not right yet comes first, then what is right and wants polish.
 
     Args:
         results: every exercise in teaching order, also those that were not run.
         answers: the folder of answers.
         device: whose checks count.
+        polish: whether polish comes before the next chapter, or after all of them.
     """
+    folder = _folder(results, answers)
+    chapters = [list(group) for _, group in groupby(results, _chapter)] if polish else [results]
+    for chapter in chapters:
+        for result in chapter:
+            if result.state(device) in ("wrong", "not started"):
+                first = next(iter(result.waits_for(device)), result.exercise)
+                return _broken(result, folder, device) or _step(first, folder)
+        for result in chapter:
+            if result.state(device) == "to polish":
+                return _to_polish(result, results, folder, device)
+    return _leads_on(results, folder, device)
+
+
+def _chapter(result: ExerciseResult) -> str:
+    return result.exercise.split(".")[0]
+
+
+def _to_polish(
+    result: ExerciseResult, results: Sequence[ExerciseResult], folder: Folder, device: str
+) -> NextStep:
+    first = next(iter(result.waits_for(device)), result.exercise)
+    step = _step(first, folder)
+    wanted = next((one for one in results if one.exercise == first), result)
+    return replace(step, polish=wanted.to_mend(device)) if wanted.is_right(device) else step
+
+
+def _folder(results: Sequence[ExerciseResult], answers: Path) -> Folder:
+    names: dict[str, list[str]] = {}
     for result in results:
-        if result.state(device) in ("wrong", "not started"):
-            first = next(iter(result.waits_for(device)), result.exercise)
-            return _broken(result, answers, device) or _step(first, answers)
-    return _leads_on(results, answers, device)
+        stem, name = result.exercise.split(".")
+        names.setdefault(stem, []).append(name)
+    return Folder(answers, names)
 
 
-def _step(full: str, answers: Path, finished: str = "") -> Step:
+def _step(full: str, folder: Folder, finished: str = "") -> NextStep:
     stem, _, name = full.partition(".")
-    name = "" if name == "py" else name
-    path = answers / f"{stem}.py"
+    name = "" if name in ("py", "ipynb") else name
+    source = folder.to_go_on(stem)
+    if source is None or source.problem:
+        trouble = f"is not there: python -m grader reset {stem}"
+        if source is not None:
+            trouble = source.problem.removeprefix(f"{source.name} ")
+        return NextStep(stem, "", folder.file(stem), Place(0, 1), trouble)
+    path = folder.path / source.name
     try:
-        line = _line_of(name, ast.parse(path.read_bytes()))
+        line = _line_of(name, ast.parse(source.text))
     except SyntaxError as problem:
-        return Step(stem, "", path, problem.lineno or 1, f"is not Python yet: {problem.msg}")
-    except (OSError, ValueError):
-        return Step(stem, "", path, 1, f"is not there: python -m grader reset {stem}")
+        at = Place(0, problem.lineno or 1)
+        return NextStep(stem, "", path, at, f"is not Python yet: {problem.msg}")
+    except ValueError:
+        return NextStep(stem, "", path, Place(0, 1), "is not Python yet: it holds a null byte")
     if name and not line:
-        return Step(stem, "", path, 1, f"has no {name}: python -m grader reset {name}")
-    return Step(stem, name, path, line or 1, finished=finished)
+        return NextStep(
+            stem, "", path, Place(0, 1), f"has no {name}: python -m grader reset {name}"
+        )
+    return NextStep(stem, name, path, place(source.text, line or 1), finished=finished)
 
 
 def _line_of(name: str, tree: ast.Module) -> int:
@@ -90,40 +143,43 @@ def _names(node: ast.stmt) -> list[str]:
     return []
 
 
-def _broken(result: ExerciseResult, answers: Path, device: str) -> Step | None:
+def _broken(result: ExerciseResult, folder: Folder, device: str) -> NextStep | None:
     """Lead to the line at which a file stops while it is imported, as its message has it."""
     stem = result.exercise.split(".")[0]
     said = parts(next((c.message for c in result.on(device) if not c.passed), ""))
-    if result.waits_for(device) or not said.headline.startswith(f"{stem}.py "):
+    # of a notebook one cell may stop, or not be Python
+    begun = re.match(rf"{stem}\.(py|ipynb(, cell \d+, line \d+)?) ", said.headline)
+    if result.waits_for(device) or begun is None:
         return None
-    places = re.findall(rf"{stem}\.py, line (\d+)", "\n".join(said.body))
-    trouble = said.headline.removeprefix(f"{stem}.py ")
-    return Step(stem, "", answers / f"{stem}.py", int(places[-1]) if places else 1, trouble)
+    lines = "\n".join([said.headline, *said.body])
+    places = re.findall(rf"{stem}\.(?:py|ipynb, cell (\d+)), line (\d+)", lines)
+    at = Place(*(int(number or 0) for number in places[-1])) if places else Place(0, 1)
+    return NextStep(stem, "", folder.file(stem), at, said.headline[begun.end() :])
 
 
-def _leads_on(results: Sequence[ExerciseResult], answers: Path, device: str) -> Step | None:
-    """Return the first stub that was not run, after what was solved or else before it."""
-    solved = [i for i, result in enumerate(results) if result.state(device) == "solved"]
-    if not solved:
+def _leads_on(results: Sequence[ExerciseResult], folder: Folder, device: str) -> NextStep | None:
+    """Return the first stub that was not run, after what has passed or else before it."""
+    ran = [i for i, result in enumerate(results) if result.on(device)]
+    if not ran:
         return None
-    last = solved[-1] + 1
-    chapter = results[solved[-1]].exercise.split(".")[0]
-    rest = [r for r in results if r.exercise.startswith(f"{chapter}.")]
+    last = ran[-1] + 1
+    chapter = _chapter(results[ran[-1]])
+    rest = [r for r in results if _chapter(r) == chapter]
     finished = chapter if all(r.state(device) == "solved" for r in rest) else ""
     for result in [*results[last:], *results[:last]]:
-        stem, name = result.exercise.split(".")
-        if result.state(device) == "not run" and _is_stub(answers / f"{stem}.py", name):
-            return _step(result.exercise, answers, finished)
+        stem = _chapter(result)
+        if result.state(device) == "not run" and _is_stub(folder.text(stem), result.exercise):
+            return _step(result.exercise, folder, finished)
     return None
 
 
-def _is_stub(path: Path, name: str) -> bool:
+def _is_stub(source: bytes, said: str) -> bool:
     """Tell by its text whether a function was never touched; a broken file cannot tell."""
     try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
         return False
-    said = f"{path.stem}.{name}"
+    name = said.split(".")[1]
     return any(
         isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
         and [getattr(argument, "value", None) for argument in node.exc.args] == [said]

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 # as Moodle and Canvas name what they let an instructor download
 MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
 CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_\d+_.*", re.DOTALL)
+# what is left of that where Canvas wrote a student's files one by one
+LOOSE = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -38,18 +40,26 @@ class Roster:
     def find(self, identity: str) -> Student | str:
         """Return the student of a submission, or why there is none; never one of two."""
         exact = [s for s in self.students if _folded(identity) in _exact(s)]
-        match = None if exact else MOODLE.fullmatch(identity) or CANVAS.fullmatch(identity)
+        match = None if exact else self._by_a_platform(identity)
         if match:
             return self._numbered(match["name"], match["number"])
         return _only(exact or self._named(identity))
 
     def _numbered(self, name: str, number: str) -> Student | str:
-        found = [s for s in self.students if s.number == number]
+        found = self._with_number(number)
         if not found:
             return _only(self._named(name))
         # the number of a group may be that of somebody else
         agree = [s for s in found if not s.name or _agrees(name, s.name)]
         return _only(agree) if agree else f"number {number} belongs to somebody of another name"
+
+    def _by_a_platform(self, identity: str) -> re.Match[str] | None:
+        loose = LOOSE.fullmatch(identity)
+        known = loose if loose and self._with_number(loose["number"]) else None
+        return MOODLE.fullmatch(identity) or CANVAS.fullmatch(identity) or known
+
+    def _with_number(self, number: str) -> list[Student]:
+        return [s for s in self.students if s.number == number]
 
     def _named(self, name: str) -> list[Student]:
         return [s for s in self.students if _key(name) and _key(name) in set(_loose(s))]

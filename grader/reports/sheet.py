@@ -10,7 +10,7 @@ DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True)
-class Cell:
+class SheetCell:
     """A cell: its value, and where it stands in the text with its quotes."""
 
     value: str
@@ -32,7 +32,7 @@ class Sheet:
     text: str
     codec: str
     delimiter: str
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[SheetCell, ...], ...]
 
     @property
     def header(self) -> list[str]:
@@ -52,7 +52,7 @@ class Sheet:
             text = text[: cell.start] + self._quoted(value, cell) + text[cell.end :]
         return text.encode(self.codec)
 
-    def _quoted(self, value: str, old: Cell) -> str:
+    def _quoted(self, value: str, old: SheetCell) -> str:
         quotes = self.text[old.start : old.start + 1] == '"' or self.delimiter in value
         return f'"{value}"' if quotes else value
 
@@ -88,21 +88,21 @@ def _codec(data: bytes) -> str:
     return "latin-1"
 
 
-def _rows(text: str, delimiter: str) -> tuple[tuple[Cell, ...], ...]:
+def _rows(text: str, delimiter: str) -> tuple[tuple[SheetCell, ...], ...]:
     pattern = re.compile(rf'((?:"(?:[^"]|"")*")?[^{delimiter}\r\n]*)({delimiter}|\r\n|\n|\r|\Z)')
-    rows: list[tuple[Cell, ...]] = []
-    cells: list[Cell] = []
+    rows: list[tuple[SheetCell, ...]] = []
+    cells: list[SheetCell] = []
     place = 1 if text.startswith("\ufeff") else 0
     while place < len(text):
         match = pattern.match(text, place)
         assert match is not None, "every text has a cell at every place"
-        cells.append(Cell(_value(match[1]), match.start(1), match.end(1)))
+        cells.append(SheetCell(_value(match[1]), match.start(1), match.end(1)))
         place = match.end()
         if match[2] != delimiter:
             rows.append(tuple(cells))
             cells = []
     if cells:
-        rows.append((*cells, Cell("", place, place)))
+        rows.append((*cells, SheetCell("", place, place)))
     return tuple(row for row in rows if len(row) > 1 or row[0].value)
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import TextIO
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,17 +17,17 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
 from grader.reports.digest import NOT_RUN
-from grader.reports.text import for_log, one_line
-from grader.results import DEVICES, Run, SubmissionResult, number
+from grader.reports.scores import clean, in_cells, points, show_scores
+from grader.results import DEVICES, Run, SubmissionResult
 
 NAME = 24
 
 
-class Lines:
+class ProgressLines:
     """How far a batch is, as a line for each submission: for a pipe or a log."""
 
     def __init__(self, total: int, stream: TextIO) -> None:
@@ -46,11 +44,11 @@ class Lines:
         """Print a line."""
         place = f"{self.done:>{len(str(self.total))}}/{self.total}"
         same = " (unchanged)" if known else ""
-        print(f"{place} {_clean(result.identity)}: {_said(result)}{same}",
+        print(f"{place} {clean(result.identity)}: {_said(result)}{same}",
               file=self.stream, flush=True)  # fmt: skip
 
 
-class Bar(Lines):
+class Bar(ProgressLines):
     """How far a batch is, as a bar with the time left and the last verdict."""
 
     def __init__(self, total: int, stream: TextIO, bar: Progress) -> None:
@@ -61,9 +59,10 @@ class Bar(Lines):
     def show(self, result: SubmissionResult, known: bool) -> None:
         """Move the bar; what was known before is no work, and tells nothing of the speed."""
         said = f"{self.unchanged} unchanged  " if self.unchanged else ""
+        last = f"{in_cells(clean(result.identity), NAME)}: {_said(result)}"
         self.bar.update(
             self.task, advance=0 if known else 1, total=self.total - self.unchanged,
-            last=escape(f"{one_line(result.identity, NAME)}: {_said(result)}"), unchanged=said,
+            last=last, unchanged=said,
         )  # fmt: skip
 
 
@@ -77,41 +76,37 @@ class Speed(ProgressColumn):
 
 
 @contextlib.contextmanager
-def progress(total: int) -> Iterator[Lines]:
+def progress(total: int) -> Iterator[ProgressLines]:
     """Show how far a batch is: a bar on a terminal, lines elsewhere."""
     stream = _forgiving(sys.stderr)
     console = Console(file=stream)
     if not stream.isatty() or console.is_dumb_terminal:
-        yield Lines(total, stream)
+        yield ProgressLines(total, stream)
         return
     columns = (
         TextColumn("grading"), BarColumn(bar_width=20), MofNCompleteColumn(),
         TextColumn("{task.fields[unchanged]}"), Speed(), TimeRemainingColumn(),
-        TextColumn("{task.fields[last]}"),
+        # what is left of the line: a long problem takes nothing from the bar
+        TextColumn("{task.fields[last]}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
     )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, expand=True) as bar:
         yield Bar(total, stream, bar)
 
 
 def show(run: Run, unchanged: int = 0) -> None:
     """Print the table of a run."""
     console = Console(file=_forgiving(sys.stdout), soft_wrap=False, highlight=False)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("submission", no_wrap=True)
-    for name in ("cpu", "cuda", "device-ready", "solved", "wrong", "not started"):
-        table.add_column(name, justify="right")
-    for submission in run.submissions:
-        if not submission.problem:
-            table.add_row(escape(_clean(submission.identity)), *_cells(submission))
-    if table.row_count:
-        console.print(table)
+    graded = [submission for submission in run.submissions if not submission.problem]
+    if graded:
+        show_scores(graded, console)
     for submission in run.submissions:
         if submission.problem:
-            name, problem = _clean(submission.identity), _clean(submission.problem)
-            console.print(
-                escape(f"{name} could not be graded: {problem}"), style="red", soft_wrap=True
-            )
-    console.print(f"\n{_summary(run, unchanged)}")
+            said = f"{clean(submission.identity)} {_said(submission)}"
+            console.print(Text(said, style="red"), soft_wrap=True)
+    for submission in run.submissions:
+        for note in submission.notes:
+            console.print(Text(f"{clean(submission.identity)}: {clean(note)}"), soft_wrap=True)
+    console.print(Text(f"\n{_summary(run, unchanged)}"), soft_wrap=True)
     if run.isolation:
         console.print(f"isolation: {run.isolation}")
     for device in DEVICES:
@@ -122,39 +117,19 @@ def show(run: Run, unchanged: int = 0) -> None:
 def _summary(run: Run, unchanged: int) -> str:
     graded = sum(not submission.problem for submission in run.submissions)
     before = f" ({unchanged} before, and unchanged)" if unchanged else ""
-    return f"{graded} of {len(run.submissions)} graded{before}, seed {run.seed}, torch {run.torch}"
-
-
-def _cells(submission: SubmissionResult) -> list[str]:
-    first = submission.devices[0]
-    scores = [_points(submission.score(device)) for device in DEVICES]
-    ready, ran = submission.device_ready
-    return [
-        *scores,
-        f"{ready} of {ran}",
-        str(submission.count("solved", first)),
-        str(submission.count("wrong", first)),
-        str(submission.count("not started", first)),
-    ]
+    said = f"{graded} of {len(run.submissions)} graded{before}, seed {run.seed}, torch {run.torch}"
+    own = [f"{clean(s.identity)}: seed {s.seed}" for s in run.submissions if s.seed is not None]
+    return f"{said}\nchanged or new since, so with new inputs: {', '.join(own)}" if own else said
 
 
 def _said(submission: SubmissionResult) -> str:
     if submission.problem:
-        return f"could not be graded: {_clean(submission.problem)}"
+        return f"could not be graded: {clean(submission.problem)}"
     scores = [submission.score(device) for device in submission.devices]
     return " and ".join(
-        f"{_points(score)} on {device}"
+        f"{points(score)} on {device}"
         for device, score in zip(submission.devices, scores, strict=True)
     )
-
-
-def _points(score: Fraction | None) -> str:
-    return "not run" if score is None else f"{number(score):.2f}"
-
-
-def _clean(text: str) -> str:
-    """Keep control characters from the terminal, and commands from a CI system's log."""
-    return for_log(one_line(text))
 
 
 def _forgiving(stream: TextIO) -> TextIO:

@@ -4,6 +4,7 @@ from grader.sandbox.enclosure import enclose
 from grader.sandbox.environment import clean_environment
 from grader.sandbox.isolation import Isolation
 from grader.sandbox.kernel import SandboxError
+from grader.sandbox.narrowing import narrow
 from grader.sandbox.nursery import prepare_nursery
 from grader.sandbox.probe import offered
 from grader.sandbox.walls import Walls
@@ -14,6 +15,7 @@ __all__ = [
     "Walls",
     "clean_environment",
     "enclose",
+    "narrow",
     "offered",
     "prepare_nursery",
 ]

@@ -92,6 +92,24 @@ class Implies:
 
 
 @dataclass(frozen=True)
+class Excludes:
+    """If the argument has any of some bits, then none of others."""
+
+    argument: int
+    bits: int
+    others: int
+
+    def steps(self) -> list[Step]:
+        """Return steps that refuse the call, or go on behind their end."""
+        return [
+            _load(self.argument),
+            (JUMP_BITS, 0, 2, self.bits),
+            (JUMP_BITS, 0, 1, self.others),
+            REFUSED,
+        ]
+
+
+@dataclass(frozen=True)
 class Nothing:
     """The argument is a pointer to nothing."""
 
@@ -108,4 +126,4 @@ class Nothing:
         ]
 
 
-Test = Among | NotAmong | Flags | Implies | Nothing
+Test = Among | NotAmong | Flags | Implies | Excludes | Nothing

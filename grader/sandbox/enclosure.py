@@ -119,7 +119,7 @@ def _require_readable(path: Path) -> None:
             raise SandboxError(f"{each} cannot be read by the user that runs submissions.")
 
 
-def _files(seen: places.View, in_room: bool, gpu: bool) -> Iterator[tuple[Path, int]]:
+def _files(seen: places.VisibleFiles, in_room: bool, gpu: bool) -> Iterator[tuple[Path, int]]:
     """Name what Landlock lets through."""
     if in_room:  # what is hidden is not there
         yield from ((path, landlock.READ) for path in seen.shown)

@@ -54,7 +54,7 @@ def _of_linux(walls: Walls) -> dict[int, int]:
     import resource
 
     more = walls.memory * _MEGABYTE
-    now = _sizes()
+    now = sizes()
     chosen = {
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_RTPRIO: 0,
@@ -68,9 +68,13 @@ def _of_linux(walls: Walls) -> dict[int, int]:
     return chosen
 
 
-def _sizes() -> dict[str, int]:
-    """Return what this process has mapped, in bytes, by the kernel's names."""
-    rows = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+def sizes(process: int | str = "self") -> dict[str, int]:
+    """Return what a process has mapped and what it holds, in bytes, by the kernel's names.
+
+    Raises:
+        OSError: it is gone.
+    """
+    rows = (line.split() for line in Path(f"/proc/{process}/status").read_text().splitlines())
     return {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows if row[-1] == "kB"}
 
 

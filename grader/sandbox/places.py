@@ -11,18 +11,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_LIBRARIES = (
+_OF_THE_SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64"),
-    *("/nix/store", "/gnu/store", "/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo"),
+    *("/nix/store", "/gnu/store"),
+)
+_FACTS = (
+    *("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo"),
     *("/sys/devices/system/cpu", "/proc/cpuinfo"),
 )
 _LIBRARIES_OF_GPU = ("/usr/local/cuda", "/usr/local/nvidia", "/opt/rocm", "/sys")
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+# not /dev/zero: mapped to be shared, it is memory that the limit on data does not count
+_DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 _PROCESS_FACTS_OF_GPU = ("driver", "devices", "modules", "cpuinfo", "meminfo", "sys/vm")
+# whether the system's libraries are shown
+_shows = {"system": True}
 
 
 @dataclass(frozen=True)
-class View:
+class VisibleFiles:
     """What a worker sees of the files of this machine.
 
     Attributes:
@@ -37,13 +43,13 @@ class View:
     links: tuple[tuple[Path, str], ...]
 
 
-def view(readable: Iterable[Path], hidden: Iterable[Path], gpu: bool) -> View:
+def view(readable: Iterable[Path], hidden: Iterable[Path], gpu: bool) -> VisibleFiles:
     """Work out what a worker sees."""
     real, links = _followed(readable)
     base, base_links = needed(gpu)
     covered = {Path(os.path.realpath(path)) for path in hidden}
     shown = {*real, *base} - covered
-    return View(
+    return VisibleFiles(
         tuple(sorted(shown)),
         tuple(sorted(path for path in covered if _is_within(path, shown))),
         tuple(
@@ -52,6 +58,12 @@ def view(readable: Iterable[Path], hidden: Iterable[Path], gpu: bool) -> View:
             if not _is_within(path, shown)
         ),
     )
+
+
+def show_libraries(of_the_system: bool) -> None:
+    """Say whether the system's libraries are shown from now on; with a GPU they always are."""
+    _shows["system"] = of_the_system
+    needed.cache_clear()
 
 
 @functools.cache
@@ -65,11 +77,15 @@ def needed(gpu: bool) -> tuple[tuple[Path, ...], dict[Path, str]]:
         *prefixes,
         *site.getsitepackages(),
         *filter(_holds_torch, sys.path),
-        *_LIBRARIES,
+        *_FACTS,
         *(_LIBRARIES_OF_GPU if gpu else ()),
         *filter(os.path.isabs, found_by_linker),
     }
     real, links = _followed(Path(name) for name in names if Path(name).exists())
+    system, more_links = _followed(Path(name) for name in _OF_THE_SYSTEM if Path(name).exists())
+    links |= more_links
+    # the prefix of a system's own Python is the system's
+    real = real | system if gpu or _shows["system"] else real - system
     return tuple(path for path in sorted(real) if not _is_within(path, real)), links
 
 
@@ -104,6 +120,7 @@ def devices(gpu: bool) -> Iterator[Path]:
     """Name the devices that a worker may use."""
     yield from map(Path, _DEVICES)
     if gpu:
+        yield Path("/dev/zero")
         yield from sorted(Path("/dev").glob("nvidia*"))
         yield from (path for path in (Path("/dev/kfd"), Path("/dev/dri")) if path.exists())
 
@@ -114,7 +131,7 @@ def process_facts() -> Iterator[Path]:
     yield from (Path("/proc", name) for name in _PROCESS_FACTS_OF_GPU)
 
 
-def without_hidden(seen: View) -> Iterator[tuple[Path, bool]]:
+def without_hidden(seen: VisibleFiles) -> Iterator[tuple[Path, bool]]:
     """Cut what is shown into pieces that hold nothing hidden.
 
     Yields:

@@ -5,11 +5,11 @@ A call that is not named here is refused, those too that kernels will only get i
 
 from __future__ import annotations
 
-from grader.sandbox.bpf import SELF, Among, Flags, Implies, NotAmong, Nothing, Test
+from grader.sandbox.bpf import SELF, Among, Excludes, Flags, Implies, NotAmong, Nothing, Test
 
 # the frequent ones first: the filter is read from its start
 _FREE = """
-read write futex mmap munmap madvise mprotect brk close fstat newfstatat lseek
+read write futex munmap madvise mprotect brk close fstat newfstatat lseek
 clock_gettime gettimeofday getrandom sched_yield readv writev pread64 pwrite64 preadv pwritev
 preadv2 pwritev2 close_range dup dup2 dup3 pipe pipe2 poll ppoll select pselect6 epoll_create
 epoll_create1 epoll_ctl epoll_wait epoll_pwait sendfile copy_file_range fsync fdatasync ftruncate
@@ -22,7 +22,7 @@ rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigsuspend rt_sigtimed
 pause
 clock_getres clock_nanosleep nanosleep time getitimer setitimer alarm times getrusage
 getpid getppid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp uname sysinfo
-getcpu getrlimit setrlimit wait4 waitid sched_get_priority_max sched_get_priority_min arch_prctl
+getcpu getrlimit wait4 waitid sched_get_priority_max sched_get_priority_min arch_prctl
 shutdown getsockname getpeername
 """
 
@@ -48,6 +48,14 @@ _IOCTL_NEVER = (_TIOCSTI, _TIOCLINUX, _TIOCSCTTY, _FIOSETOWN, _SIOCSPGRP)
 _NO_MESSAGE_FLAGS = 0xFFFFFFFF & ~(0x2 | 0x20 | 0x40 | 0x100 | 0x4000)
 _SET_NAME, _GET_NAME, _NAME_MEMORY = 15, 16, 0x53564D41
 _SOCKET_LEVEL, _SOCKET_FACTS = 1, (3, 4, 38, 39)  # type, error, protocol, family
+# a worker that ends itself by it would seem to be killed from outside
+_KILL = (9,)
+_SHARED, _ANONYMOUS, _GROWS_DOWN = 0x1, 0x20, 0x100
+# the limit on data counts neither of these kinds of memory
+_MAPS: tuple[Test, ...] = (
+    Excludes(3, _ANONYMOUS, _SHARED),
+    Flags(3, has=0, lacks=_GROWS_DOWN),
+)
 
 _CONDITIONAL: dict[str, tuple[Test, ...]] = {
     "sendto": (Nothing(4), Flags(3, has=0, lacks=_NO_MESSAGE_FLAGS)),
@@ -57,14 +65,16 @@ _CONDITIONAL: dict[str, tuple[Test, ...]] = {
     "open": (Implies(1, _TRUNCATE, _FOR_WRITING),),
     "clone": (Flags(0, has=_THREAD, lacks=_NEW_NAMESPACES),),
     "fcntl": (Among(1, _FCNTL),),
-    "kill": (Among(0, (SELF,)),),
-    "tkill": (Among(0, (SELF,)),),
-    "tgkill": (Among(0, (SELF,)),),
-    "rt_sigqueueinfo": (Among(0, (SELF,)),),
-    "rt_tgsigqueueinfo": (Among(0, (SELF,)),),
+    "kill": (Among(0, (SELF,)), NotAmong(1, _KILL)),
+    "tkill": (Among(0, (SELF,)), NotAmong(1, _KILL)),
+    "tgkill": (Among(0, (SELF,)), NotAmong(2, _KILL)),
+    "rt_sigqueueinfo": (Among(0, (SELF,)), NotAmong(1, _KILL)),
+    "rt_tgsigqueueinfo": (Among(0, (SELF,)), NotAmong(2, _KILL)),
     "getpgid": (Among(0, (0, SELF)),),
     "sched_getaffinity": (Among(0, (0, SELF)),),
-    "prlimit64": (Among(0, (0, SELF)),),
+    # limits are only read: a larger stack is memory that no limit counts, and past a limit of its
+    # own on time the kernel would kill a worker as if from outside
+    "prlimit64": (Among(0, (0, SELF)), Nothing(2)),
     "prctl": (Among(0, (_SET_NAME, _GET_NAME, _NAME_MEMORY)),),
     "getsockopt": (Among(1, (_SOCKET_LEVEL,)), Among(2, _SOCKET_FACTS)),
 }
@@ -78,4 +88,4 @@ def allowed(gpu: bool) -> tuple[str, ...]:
 def conditional(gpu: bool) -> dict[str, tuple[Test, ...]]:
     """Return the calls that are let through if all their tests hold."""
     ioctl = NotAmong(1, _IOCTL_NEVER) if gpu else Among(1, _IOCTL)
-    return {**_CONDITIONAL, "ioctl": (ioctl,)}
+    return {"mmap": () if gpu else _MAPS, **_CONDITIONAL, "ioctl": (ioctl,)}

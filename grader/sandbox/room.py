@@ -8,7 +8,7 @@ import struct
 from pathlib import Path
 
 from grader.sandbox.kernel import call
-from grader.sandbox.places import View, devices
+from grader.sandbox.places import VisibleFiles, devices
 
 SCRATCH = Path("/scratch")
 _SHARED_MEMORY = Path("/dev/shm")
@@ -34,7 +34,7 @@ def keep_mounts_private() -> None:
     call("mount", None, b"/", None, _ALL_BENEATH | _PRIVATE, None)
 
 
-def enter(seen: View, scratch: int, owner: tuple[int, int], gpu: bool) -> None:
+def enter(seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool) -> None:
     """Move this process into a file system of its own.
 
     It needs a mount namespace of its own and the right to mount in it.

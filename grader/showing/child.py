@@ -14,13 +14,46 @@ import types
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.pictures.model import Picture, pack
 
+if TYPE_CHECKING:
+    from grader.chapters import World
+
+
+MOST_WORDS = 32
+
+
+class Job(Protocol):
+    """What a process is to do, and how many seconds one call of the answer's may take."""
+
+    @property
+    def seconds(self) -> float:
+        """The limit of a call."""
+
+    def work(self, line: TimedSender) -> None:
+        """Do it, and send what comes of it."""
+
+
+def own_words(text: str | None) -> tuple[str, ...] | None:
+    """Split a text into words to draw with; None if there is none.
+
+    Raises:
+        ValueError: it holds no word, or more than a picture has room for.
+    """
+    if text is None:
+        return None
+    words = tuple(text.split())
+    if not words:
+        raise ValueError('a text is of words: "not so bad"')
+    if len(words) > MOST_WORDS:
+        raise ValueError(f"a text is of at most {MOST_WORDS} words here, not {len(words)}")
+    return words
+
 
 @dataclass(frozen=True)
-class Request:
+class PictureRequest:
     """What to draw.
 
     Attributes:
@@ -37,13 +70,17 @@ class Request:
     against: bool = False
     seconds: float = 10.0
 
+    def work(self, line: TimedSender) -> None:
+        """Draw."""
+        _draw_all(self, line)
 
-def main(connection: Connection, request: Request) -> None:
-    """Draw what is asked for, sending one JSON message for each step."""
+
+def main(connection: Connection, job: Job) -> None:
+    """Do what is asked for, sending one JSON message for each step."""
     _be_quiet()
-    line = Line(connection, request.seconds)
+    line = TimedSender(connection, job.seconds)
     try:
-        _draw_all(request, line)
+        job.work(line)
         line.send({"end": True})
     except LookupError as problem:
         line.send({"problem": str(problem.args[0])})
@@ -62,7 +99,7 @@ def _be_quiet() -> None:
         os.dup2(nothing, stream)
 
 
-class Line:
+class TimedSender:
     """The line to whoever waits, and the clock that stops a call of the answer's."""
 
     def __init__(self, connection: Connection, seconds: float) -> None:
@@ -107,35 +144,50 @@ class Line:
         os._exit(0)
 
 
-def _draw_all(request: Request, line: Line) -> None:
+def world_of(answers: str | None) -> World:
+    """Open a folder of answers; None is the student's own.
+
+    Raises:
+        LookupError: there is no such folder.
+    """
     import torch
 
     from grader.chapters import World, catalogue, places
 
     torch.set_num_threads(1)
-    known = catalogue()
-    chosen = known.select(request.name)
-    folder = Path(request.answers).resolve() if request.answers else places.EXERCISES
+    folder = Path(answers).resolve() if answers else places.EXERCISES
     if not folder.is_dir():
         raise LookupError(f"--answers: there is no folder {folder}")
-    line.world = World(folder, known.names())
+    return World(folder, catalogue().names())
+
+
+def _draw_all(request: PictureRequest, line: TimedSender) -> None:
+    import torch
+
+    from grader.chapters import catalogue
+    from grader.written.folder import Folder
+
+    known = catalogue()
+    chosen = known.select(request.name)
+    line.world = world_of(request.answers)
     for exercise in chosen:
         torch.manual_seed(0)
         _draw(exercise, known, request, line)
+        line.picture.notes += Folder(line.world.folder, known.names()).notes([exercise.stem])
         line.send({"done": pack(line.picture)})
 
 
-def _draw(exercise: Any, known: Any, request: Request, line: Line) -> None:
+def _draw(exercise: Any, known: Any, request: PictureRequest, line: TimedSender) -> None:
     import importlib
     import inspect
     import textwrap
 
-    from grader.answers.trouble import words_of
     from grader.judging import recorded
     from grader.pictures.drawings import drawings_in
     from grader.showing.sketch import Sketch
     from grader.showing.workbench import Stopped, Workbench
     from grader.suite.expected import on_tape
+    from grader.trouble import words_of
 
     picture = line.picture = Picture(exercise.full)
     drawing = drawings_in(importlib.import_module(f"grader.coach.{exercise.stem}")).get(
@@ -165,5 +217,7 @@ def _draw(exercise: Any, known: Any, request: Request, line: Line) -> None:
     except Exception as problem:  # a model of other parts than the contract names, say
         said = f"{type(problem).__name__}: {words_of(problem)}"
         picture.trouble = textwrap.wrap(f"The picture ends here, with {said}", 88)
-        picture.trouble.append(f"Does it pass its checks?  pytest -k {exercise.name}")
+        picture.trouble.append(
+            f"Does it pass its checks?  pytest tests/test_{exercise.stem}.py::{exercise.name}"
+        )
         picture.state = "stopped"

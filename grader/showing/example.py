@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from grader.pictures.model import Printed
+from grader.pictures.model import DocumentNumbers
 from grader.showing import worked
 
 
@@ -27,7 +27,7 @@ class Example:
         w_v: makes values [d, d_v].
         causal: whether later tokens are masked in it.
         printed: what the document prints, by the step's name.
-        work: works a step out; it gets the full name of an exercise, and its arguments.
+        work: works a step out; it gets the name of an exercise, and its arguments.
     """
 
     title: str
@@ -38,49 +38,49 @@ class Example:
     w_v: Tensor
     work: Callable[..., Tensor]
     causal: bool = False
-    printed: Mapping[str, Printed] = field(default_factory=dict)
+    printed: Mapping[str, DocumentNumbers] = field(default_factory=dict)
 
     @functools.cached_property
     def query(self) -> Tensor:
         """The queries [n, d_k]."""
-        return self.work("ex01_scores.project_rows", self.x, self.w_q)
+        return self.work("project_rows", self.x, self.w_q)
 
     @functools.cached_property
     def key(self) -> Tensor:
         """The keys [n, d_k]."""
-        return self.work("ex01_scores.project_rows", self.x, self.w_k)
+        return self.work("project_rows", self.x, self.w_k)
 
     @functools.cached_property
     def value(self) -> Tensor:
         """The values [n, d_v]."""
-        return self.work("ex01_scores.project_rows", self.x, self.w_v)
+        return self.work("project_rows", self.x, self.w_v)
 
     @functools.cached_property
     def scores(self) -> Tensor:
         """The scores [n, n], not scaled."""
-        return self.work("ex01_scores.dot_product_scores", self.query, self.key)
+        return self.work("dot_product_scores", self.query, self.key)
 
     @functools.cached_property
     def scaled(self) -> Tensor:
         """The scaled scores [n, n]."""
-        return self.work("ex02_scaling.scaled_scores", self.query, self.key)
+        return self.work("scaled_scores", self.query, self.key)
 
     @functools.cached_property
     def mask(self) -> Tensor | None:
         """The causal mask [n, n], if later tokens are masked."""
-        return self.work("ex03_masking.causal_mask", len(self.words)) if self.causal else None
+        return self.work("causal_mask", len(self.words)) if self.causal else None
 
     @functools.cached_property
     def masked(self) -> Tensor:
         """The scaled scores [n, n], with the mask if there is one."""
         if self.mask is None:
             return self.scaled
-        return self.work("ex03_masking.apply_mask", self.scaled, self.mask)
+        return self.work("apply_mask", self.scaled, self.mask)
 
     @functools.cached_property
     def weights(self) -> Tensor:
         """The weights [n, n]: the softmax of the masked scores."""
-        return self.work("ex04_softmax.softmax", self.masked)
+        return self.work("softmax", self.masked)
 
 
 def three_tokens(work: Callable[..., Tensor]) -> Example:

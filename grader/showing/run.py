@@ -8,12 +8,13 @@ import multiprocessing
 import os
 import signal
 import time
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
 from grader.pictures.model import Picture, unpack
 from grader.showing import child
-from grader.showing.child import Request
+from grader.showing.child import Job, PictureRequest
 
 START = 120.0
 # longer than the child's own clock, which can say where the answer is stuck
@@ -25,47 +26,78 @@ class ShowError(Exception):
     """Nothing could be drawn; the sentence says why."""
 
 
-def draw(request: Request) -> list[Picture]:
+def draw(request: PictureRequest) -> list[Picture]:
     """Draw the pictures of a function, or of all functions of a chapter, in a process of its own.
 
     Raises:
         LookupError: no chapter or function is called so, or there is no such folder.
         ShowError: the process could not be started, or the drawing itself failed.
     """
+    heard = run(request)
+    pictures = [unpack(packed) for packed in heard.done]
+    if heard.trouble:
+        last = unpack(heard.sofar) if heard.sofar else Picture(request.name)
+        last.trouble, last.state = heard.trouble.splitlines(), "stopped"
+        pictures.append(last)
+    return pictures
+
+
+@dataclass
+class Heard:
+    """What a process had to say.
+
+    Attributes:
+        done: what it finished, piece by piece.
+        sofar: the picture that it was at, as far as it got.
+        trouble: why it did not come to its end; empty if it did.
+    """
+
+    done: list[dict[str, Any]] = field(default_factory=list)
+    sofar: dict[str, Any] = field(default_factory=dict)
+    trouble: str = ""
+
+
+def run(job: Job) -> Heard:
+    """Let a process of its own do a job that calls the answer's functions.
+
+    Raises:
+        LookupError: what the job asks for is not there.
+        ShowError: the process could not be started, or the kit itself failed.
+    """
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
-    process = context.Process(target=child.main, args=(writer, request), daemon=True)
+    process = context.Process(target=child.main, args=(writer, job), daemon=True)
     process.start()
     writer.close()
     try:
-        return _gather(reader, process, request)
+        return _gather(reader, process, job)
     finally:
         _end(process)
         reader.close()
 
 
-def _gather(reader: Connection, process: Any, request: Request) -> list[Picture]:
-    done: list[Picture] = []
-    at, sofar, limit = "", Picture(request.name), START
+def _gather(reader: Connection, process: Any, job: Job) -> Heard:
+    heard, at, limit = Heard(), "", START
     while True:
         message = _next(reader, limit)
         if message is None:
-            return [*done, _broken_off(sofar, at, process, request.seconds)]
-        if "at" in message:
-            at, sofar = message["at"], unpack(message["picture"])
-            limit = request.seconds + GRACE
+            heard.trouble = _broken_off(at, process, job.seconds)
+        elif "at" in message:
+            at, heard.sofar = message["at"], message["picture"]
+            limit = job.seconds + GRACE
+            continue
         elif "done" in message:
-            done.append(unpack(message["done"]))
+            heard.done.append(message["done"])
+            continue
         elif "late" in message:
-            return [*done, _stopped(sofar, message["message"])]
+            heard.trouble = message["message"]
         elif "problem" in message:
             raise LookupError(message["problem"])
         elif "failed" in message:
             raise ShowError(
-                f"the drawing itself failed, which is not your mistake:\n{message['failed']}"
+                f"the kit itself failed, which is not your mistake:\n{message['failed']}"
             )
-        else:
-            return done
+        return heard
 
 
 def _next(reader: Connection, seconds: float) -> dict[str, Any] | None:
@@ -80,21 +112,13 @@ def _next(reader: Connection, seconds: float) -> dict[str, Any] | None:
     return None
 
 
-def _broken_off(sofar: Picture, at: str, process: Any, seconds: float) -> Picture:
+def _broken_off(at: str, process: Any, seconds: float) -> str:
     process.join(0.5)
     if not at:
         raise ShowError(f"the process that draws could not be started (status {process.exitcode})")
     if process.exitcode is None:
-        return _stopped(sofar, f"{at} did not come back in {seconds:g} s, and was ended.")
-    return _stopped(
-        sofar, f"{at} ended its process, with status {process.exitcode}: os._exit or a crash."
-    )
-
-
-def _stopped(picture: Picture, message: str) -> Picture:
-    picture.trouble = message.splitlines()
-    picture.state = "stopped"
-    return picture
+        return f"{at} did not come back in {seconds:g} s, and was ended."
+    return f"{at} ended its process, with status {process.exitcode}: os._exit or a crash."
 
 
 def _end(process: Any) -> None:

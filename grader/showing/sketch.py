@@ -9,18 +9,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.pictures.model import Panel, Picture, Printed, Row, Scale
+from grader.pictures.model import DocumentNumbers, Panel, Picture, Row, Scale
 from grader.showing import example
 from grader.showing.example import Example
 from grader.showing.value import Made, of_answer, right
-from grader.showing.workbench import Done, Stopped, Workbench
+from grader.showing.workbench import CallResult, Stopped, Workbench
 from grader.suite.expected import NotRecorded, on_tape, worked_out
 
 RANDOM = (
     "The vectors of your words are random, though a word always gets the same one: read how the "
     "numbers come about, not which word suits which."
 )
-NO_WORDS = "--text has no say in this picture."
+NO_WORDS = "--text changes nothing in this picture."
 OF_YOURS = "No document prints numbers of your words."
 NOT_PRINTED = "The documents print no numbers for this picture."
 
@@ -40,7 +40,7 @@ class Sketch:
     ) -> None:
         self.bench, self.picture, self.against = bench, picture, against
         self._words = list(words) if words else None
-        self._used_words = False
+        self._used_words = self._random = False
         self._first_wrong, self._agrees = "", True
         self._cited: dict[str, None] = {}
 
@@ -54,13 +54,18 @@ class Sketch:
 
     def three(self) -> Example:
         """Return the tokens of document 002, or the student's own words in their place."""
-        given = example.three_tokens(self._work)
-        return example.with_words(given, self.words) if self.words else given
+        return self._own(example.three_tokens(self._work))
 
     def poem(self) -> Example:
         """Return "write a poem" of document 001, or the student's own words in its place."""
-        given = example.poem(self._work)
-        return example.with_words(given, self.words) if self.words else given
+        return self._own(example.poem(self._work))
+
+    def _own(self, given: Example) -> Example:
+        words = self.words
+        if words is None:
+            return given
+        self._random = True
+        return example.with_words(given, words)
 
     def both(self) -> list[Example]:
         """Return both examples; of one's own words there is only one."""
@@ -72,6 +77,7 @@ class Sketch:
 
     def embedded(self, words: Sequence[str], width: int) -> Tensor:
         """Give each word a random vector, the same for the same word."""
+        self._random |= list(words) == self._words
         return example.embedded(words, width)
 
     # running the answer
@@ -130,8 +136,9 @@ class Sketch:
         with on_tape(None):
             return self.known("", compute)
 
-    def _work(self, full: str, *args: Any) -> Tensor:
+    def _work(self, name: str, *args: Any) -> Tensor:
         """Work out a step of an example, right, or else with the answer's own function."""
+        full = self.bench.full(name)
         known = [right(value) for value in args]
         made = self.known(f"a step: {full}", lambda: self.bench.reference(full)(*known))
         if made is None:
@@ -150,7 +157,7 @@ class Sketch:
         if full == self.bench.asked:
             self.picture.state = "wrong"
 
-    def attempt(self, name: str, way: Callable[[Callable[..., Any]], Any]) -> Done:
+    def attempt(self, name: str, way: Callable[[Callable[..., Any]], Any]) -> CallResult:
         """Use a function of the answer for what cannot be compared; say why if it gives nothing."""
         return self.bench.run(self.bench.full(name), way)
 
@@ -207,7 +214,7 @@ class Sketch:
         made: str = "",
         scale: Scale = "signed",
         join: str = "",
-        printed: Printed | None = None,
+        printed: DocumentNumbers | None = None,
         digits: int = 3,
         under: bool = False,
     ) -> None:
@@ -261,14 +268,14 @@ class Sketch:
 
     def finish(self) -> None:
         """Say what holds for the whole picture."""
-        first, name = self._first_wrong, self.bench.asked.split(".")[1]
+        first, (stem, name) = self._first_wrong, self.bench.asked.split(".")
         if first and first != self.bench.asked:
             self.say(f"The first that differs is your {first}: mend that, then look again.")
         elif first:
-            self.say(f"What is wrong, and where to read on: pytest -k {name}")
+            self.say(f"What is wrong, and where to read on: pytest tests/test_{stem}.py::{name}")
         if self._words and not self._used_words:
             self.say(NO_WORDS)
-        elif self._words:
+        elif self._random:
             self.say(RANDOM)
         if self.against and self._cited:
             agrees_too = " Your numbers agree with every printed digit." if self._agrees else ""
@@ -288,7 +295,7 @@ class Sketch:
             self.row()
         return self.picture.rows[-1]
 
-    def _printed(self, printed: Printed | None) -> Printed | None:
+    def _printed(self, printed: DocumentNumbers | None) -> DocumentNumbers | None:
         if printed is None or not self.against:
             return None
         self._cited[printed.cites] = None
@@ -302,7 +309,7 @@ def _labels(given: Sequence[object] | str, size: int) -> list[str]:
     return labels if len(labels) == size else [str(i) for i in range(size)]
 
 
-def agrees(panel: Panel, printed: Printed) -> bool:
+def agrees(panel: Panel, printed: DocumentNumbers) -> bool:
     """Tell whether a panel shows what is printed: rounded, or cut, as document 001 does once."""
     last = 1.01 * 10.0**-printed.digits
     if [len(row) for row in panel.cells] != [len(row) for row in printed.cells]:

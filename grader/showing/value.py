@@ -118,7 +118,7 @@ class Made:
     def notes(self, rows: list[str], columns: list[str]) -> list[str]:
         """Say what is to be said beneath the matrix."""
         if self.source == "kit":
-            return [f"worked out by the kit: {self.says}."] if self.says else []
+            return [f"computed by the kit: {self.says}."] if self.says else []
         if self.got is None:
             seen = None if self.misfit is None else relation(self.misfit, self.want)
             return [self.says, *([seen] if seen else [])]

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from grader import naming
 from grader.answers.door import of_answer
 from grader.chapters import BrokenFile, Catalogue, Missing, World
 from grader.judging.explain import explain
@@ -26,7 +27,7 @@ class Stopped(Exception):
 
 
 @dataclass
-class Done:
+class CallResult:
     """What a function gave back, or why it gave nothing."""
 
     result: Any = None
@@ -49,8 +50,10 @@ class Workbench:
         self.catalogue, self.world, self.asked, self._announce = catalogue, world, asked, announce
 
     def full(self, name: str) -> str:
-        """Return the full name; one without a chapter is of the chapter that is asked for."""
-        return name if "." in name else f"{self.asked.split('.')[0]}.{name}"
+        """Return the full name; where several chapters have it, the one that is asked for."""
+        found = naming.select(name, self.catalogue.names())
+        own = f"{self.asked.split('.')[0]}.{name}"
+        return own if own in found else found[0]
 
     def reference(self, full: str) -> Any:
         """Return the right arithmetic for a function, in float64.
@@ -69,7 +72,7 @@ class Workbench:
         order = [exercise.full for exercise in self.catalogue.exercises()]
         return order.index(full) < order.index(self.asked)
 
-    def run(self, full: str, way: Callable[[Any], Any]) -> Done:
+    def run(self, full: str, way: Callable[[Any], Any]) -> CallResult:
         """Find a function of the answer and use it.
 
         Raises:
@@ -80,7 +83,7 @@ class Workbench:
             with self.world.active():
                 function = self._find(full)
                 self._announce(full)
-                return Done(way(function))
+                return CallResult(way(function))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -93,16 +96,16 @@ class Workbench:
     def _find(self, full: str) -> Any:
         stem, name = full.split(".")
         self._announce(full)
-        module = self.world.load(stem)
+        self.world.load(stem)
         if self.world.is_stub(full):
             with of_answer():
                 raise NotImplementedError(full)
-        made = getattr(module, name, None)
+        made = self.world.found(stem, name)
         if not callable(made):
-            raise Missing(f"{stem}.py has no `{name}`")
+            raise Missing(f"{self.world.path(stem).name} has no `{name}`")
         return made
 
-    def _without(self, full: str, error: BaseException) -> Done:
+    def _without(self, full: str, error: BaseException) -> CallResult:
         check = stand_in_check(full)
         outcome = outcome_of(error, full, self.world)
         not_started = outcome.verdict == "not started"
@@ -110,10 +113,11 @@ class Workbench:
             message = explain(check, outcome, None, None)
             raise Stopped(message, not_started) from None
         if not_started:
-            return Done(missing=f"your {full} is not started")
+            how_far = "there yet" if isinstance(error, Missing) else "started"
+            return CallResult(missing=f"your {full} is not {how_far}")
         if isinstance(error, BrokenFile):
-            return Done(missing=f"your {check.stem}.py does not run")
-        return Done(missing=f"your {full} stopped with {type(error).__name__}")
+            return CallResult(missing=f"your {error.file} does not run")
+        return CallResult(missing=f"your {full} stopped with {type(error).__name__}")
 
 
 def stand_in_check(full: str) -> Check:

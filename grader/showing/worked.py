@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.pictures.model import Printed
+from grader.pictures.model import DocumentNumbers
 from grader.pictures.numbers import Number
 
 INF = float("inf")
@@ -89,8 +89,8 @@ def _upright(rows: Table) -> Table:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _printed(rows: Table, part: str) -> Printed:
-    return Printed([list(row) for row in rows], f'{_002}, "{part}"')
+def _printed(rows: Table, part: str) -> DocumentNumbers:
+    return DocumentNumbers([list(row) for row in rows], f'{_002}, "{part}"')
 
 
 _NAIVE, _KEYS, _VALUES = "Naive Attention", "Key and Query Vectors", "Value Vectors"
@@ -112,10 +112,14 @@ IN_002 = {
     "result": _printed(RESULT, _VALUES),
 }
 IN_001 = {
-    "weights": Printed(
+    "weights": DocumentNumbers(
         [[0.36, 0.40, 0.24], [None] * 3, [None] * 3], f'{_001}, "The Matrix Math"', 2
     ),
     # it cuts 3.8695 to 3.86
-    "value": Printed([[0.60, None], [-0.35, None], [3.86, None]], f'{_001}, "The Matrix Math"', 2),
-    "result": Printed([[1.0, None], [None, None], [None, None]], f'{_001}, "The Matrix Math"', 1),
+    "value": DocumentNumbers(
+        [[0.60, None], [-0.35, None], [3.86, None]], f'{_001}, "The Matrix Math"', 2
+    ),
+    "result": DocumentNumbers(
+        [[1.0, None], [None, None], [None, None]], f'{_001}, "The Matrix Math"', 1
+    ),
 }

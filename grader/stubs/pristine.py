@@ -23,7 +23,7 @@ class NoStubsError(Exception):
 
 
 @dataclass(frozen=True)
-class Chapter:
+class PristineChapter:
     """One chapter's stubs.
 
     Attributes:
@@ -63,7 +63,7 @@ class Pristine:
         return {stem: list(chapter.functions) for stem, chapter in self.chapters.items()}
 
 
-def of_stubs(data: bytes) -> Chapter:
+def of_stubs(data: bytes) -> PristineChapter:
     """Take a chapter of stubs apart."""
     lines, functions = lines_of(data), {}
     nodes = _public(ast.parse(data))
@@ -71,10 +71,10 @@ def of_stubs(data: bytes) -> Chapter:
         span = span_of(node, lines)
         functions[node.name] = b"".join(lines[span.start : span.end])
     head = b"".join(lines[: span_of(nodes[0], lines).start])
-    return Chapter(head.rstrip() + b"\n", True, functions)
+    return PristineChapter(head.rstrip() + b"\n", True, functions)
 
 
-def of_solution(data: bytes, stem: str) -> Chapter:
+def of_solution(data: bytes, stem: str) -> PristineChapter:
     """Cut the stubs out of a chapter of solutions."""
     lines, tree = lines_of(data), ast.parse(data)
     imports = [n for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom)]
@@ -83,7 +83,7 @@ def of_solution(data: bytes, stem: str) -> Chapter:
     for node in _public(tree):
         cut = _class if isinstance(node, ast.ClassDef) else _function
         functions[node.name] = cut(node, lines, f"{stem}.{node.name}")  # type: ignore[arg-type]
-    return Chapter(head, False, functions)
+    return PristineChapter(head, False, functions)
 
 
 def _public(tree: ast.Module) -> list[ast.FunctionDef | ast.ClassDef]:

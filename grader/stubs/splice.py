@@ -24,15 +24,17 @@ class Spliced:
     Attributes:
         data: the new file.
         old: the lines that were replaced; empty if the function was not there.
-        again: the line on which the name gets another meaning below the stub, or 0.
+        again: where the name gets another meaning below the stub, if it does.
     """
 
     data: bytes
     old: bytes
-    again: int = 0
+    again: str = ""
 
 
-def splice(data: bytes, name: str, stub: bytes, order: Sequence[str]) -> Spliced:
+def splice(
+    data: bytes, name: str, stub: bytes, order: Sequence[str], python: bytes | None = None
+) -> Spliced:
     """Put a stub in the place of a function or class.
 
     Args:
@@ -40,6 +42,7 @@ def splice(data: bytes, name: str, stub: bytes, order: Sequence[str]) -> Spliced
         name: the function or class.
         stub: its source, with plain line ends.
         order: all names of the chapter, to find a place for one that is not there.
+        python: the same lines where the data is a cell with some that only a notebook understands.
 
     Raises:
         BrokenTextError: the file does not parse, and would not with the stub put back either.
@@ -47,13 +50,14 @@ def splice(data: bytes, name: str, stub: bytes, order: Sequence[str]) -> Spliced
     lines, newline = lines_of(data), newline_of(data)
     stub = stub.replace(b"\n", newline)
     try:
-        tree = ast.parse(data)
+        tree = ast.parse(data if python is None else python)
     except (SyntaxError, ValueError) as problem:
         return _by_text(lines, name, stub, problem)
     node = _to_replace(bindings(tree, name))
     if node is not None:
         span = span_of(node, lines)
-        return _checked(_replaced(lines, span, stub), _joined(lines, span), name)
+        new, old = _replaced(lines, span, stub), _joined(lines, span)
+        return _checked(new, old, name) if python is None else Spliced(new, old)
     return _checked(_inserted(lines, tree, name, stub, newline, order), b"", name)
 
 
@@ -108,7 +112,7 @@ def _checked(data: bytes, old: bytes, name: str) -> Spliced:
     found = bindings(ast.parse(data), name)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     last = found[-1]
-    return Spliced(data, old, 0 if isinstance(last, kinds) else last.lineno)
+    return Spliced(data, old, "" if isinstance(last, kinds) else f"line {last.lineno}")
 
 
 def _by_text(lines: list[bytes], name: str, stub: bytes, problem: Exception) -> Spliced:

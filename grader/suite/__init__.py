@@ -2,12 +2,22 @@
 
 from grader.suite.case import Case, exact, first_float, floating, leaf
 from grader.suite.check import Check, check, vary
-from grader.suite.compare import Finding, equal, holds, plain, same, situation, unchanged
+from grader.suite.compare import (
+    Finding,
+    equal,
+    holds,
+    later_call,
+    plain,
+    same,
+    situation,
+    unchanged,
+)
 from grader.suite.draw import Draw, aside
 from grader.suite.expected import recorded, reference, worked_out
 from grader.suite.laws import checks_by_law
+from grader.suite.module_case import ModuleCase
 from grader.suite.promises import Rule
-from grader.suite.refusals import refusal
+from grader.suite.refusals import in_any_words, refusal
 from grader.suite.tolerance import OTHER_FLOATS, printed
 
 __all__ = [
@@ -16,6 +26,7 @@ __all__ = [
     "Check",
     "Draw",
     "Finding",
+    "ModuleCase",
     "Rule",
     "aside",
     "check",
@@ -25,6 +36,8 @@ __all__ = [
     "first_float",
     "floating",
     "holds",
+    "in_any_words",
+    "later_call",
     "leaf",
     "plain",
     "printed",

@@ -21,8 +21,17 @@ Body = TypeVar("Body", bound=Callable[..., None])
 
 # what a check may be about, in the order in which failures are told
 ABOUT = ("values", "shapes", "gradients", "dtypes", "devices", "calls", "edges")
-# those that nothing of the exercise is earned without
-CORE = ("values", "shapes")
+# those that nothing of the exercise is earned without; the others are its polish
+CORE = ("values", "shapes", "gradients")
+
+
+class NoExercise(ValueError):
+    """A test function says of no exercise that it belongs to it."""
+
+    def __init__(self, function: Any) -> None:
+        name = function.__name__
+        super().__init__(f'{name} checks no exercise: write `@check("its_name")` above it')
+        self.line = function.__code__.co_firstlineno
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class Check:
         exercise: the function that it belongs to.
         name: as reports name it.
         about: one of ABOUT.
-        core: whether nothing of the exercise is earned before it passes.
+        core: whether nothing of the exercise is earned before it passes; else it is polish.
         cites: what it enforces: sentences of the stub, or rules.
         telling: whether what comes out of it tells slips apart; where chance decides, as in
             training, it does not.
@@ -123,36 +132,45 @@ def check_of(function: Any, params: dict[str, Any], stem: str, name: str) -> Che
         return None
     case = params.get("case")
     cites = mark.cites or (getattr(case, "cites", RETURNS),)
-    exercise = mark.exercise or case.exercise  # type: ignore[union-attr]
-    return Check(
-        stem, exercise, name, mark.about, mark.core, cites, mark.telling, function, params
-    )  # fmt: skip
+    exercise = mark.exercise or getattr(case, "exercise", None)
+    if exercise is None:
+        raise NoExercise(function)
+    about, core = mark.about, mark.core
+    if any(getattr(value, "polish", False) for value in params.values()):
+        about, core = "edges", False
+    return Check(stem, exercise, name, about, core, cites, mark.telling, function, params)
 
 
 def load_suite(path: Path) -> ModuleType:
-    """Import a suite by its path, once."""
-    name = f"kit_suite_{path.stem}"
+    """Import a suite by its path, once: pytest takes the module that is there under its name."""
+    name = path.stem
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path)
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} cannot be imported")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
-        spec.loader.exec_module(module)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
     return sys.modules[name]
 
 
 def checks_in(module: ModuleType, stem: str) -> list[Check]:
     """List the checks of a suite, without pytest's machinery.
 
-    The most important come first; those of one kind stand in the order of the file.
+    The core comes first, then the polish; those of one kind stand in the order of the file.
 
     Raises:
         ValueError: two checks have one name: their inputs would be the same, and so their results.
     """
     found: list[Check] = []
     for name, function in vars(module).items():
-        if name.startswith("test_") and hasattr(function, "kit"):
+        if name.startswith("test_"):
+            if not hasattr(function, "kit"):
+                raise NoExercise(function)
             for params, identity in _expansions(getattr(function, "pytestmark", [])):
                 full = name.removeprefix("test_") + (f"[{identity}]" if identity else "")
                 made = check_of(function, params, stem, full)
@@ -161,7 +179,7 @@ def checks_in(module: ModuleType, stem: str) -> list[Check]:
     twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
     if twice:
         raise ValueError(f"two checks of {stem} are called {twice[0]}")
-    return sorted(found, key=lambda one: ABOUT.index(one.about))
+    return sorted(found, key=lambda one: (not one.core, ABOUT.index(one.about)))
 
 
 def _expansions(marks: Sequence[pytest.Mark]) -> Iterator[tuple[dict[str, Any], str]]:

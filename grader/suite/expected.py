@@ -16,9 +16,11 @@ from typing import Any, TypeVar
 
 from torch import Tensor
 
+from grader import nested
+
 Result = TypeVar("Result")
 # modules that have no answer's code in them
-OF_THE_KIT = ("grader.", "kit_suite_", "test_ex")
+OF_THE_KIT = ("grader.", "test_ex")
 CHECK = "grader.suite.check"
 
 
@@ -41,19 +43,32 @@ class Tape:
         """Begin the check again."""
         self._used.clear()
 
+    def from_here(self) -> Callable[[], None]:
+        """Return what goes back to where the check is now."""
+        used = dict(self._used)
+
+        def go_back() -> None:
+            self._used = dict(used)
+
+        return go_back
+
     def take(self, name: str, compute: Callable[[], Any]) -> Any:
         """Return what is on the tape; at its end, work it out and keep it."""
         kept, at = self.kept.setdefault(name, []), self._used.get(name, 0)
-        self._used[name] = at + 1
         if at == len(kept):
             with on_tape(None):  # what it is made of need not be kept
                 made = compute()
-            kept.append(made.detach() if isinstance(made, Tensor) else made)
+            kept.append(
+                nested.mapped(lambda one: one.detach() if isinstance(one, Tensor) else one, made)
+            )
+        # not before: a pack does not hold everything that may be asked for
+        self._used[name] = at + 1
         return kept[at]
 
 
 class _State:
     tape: Tape | None = None
+    draws = False
 
 
 @contextlib.contextmanager
@@ -66,6 +81,24 @@ def on_tape(tape: Tape | None) -> Iterator[None]:
         yield
     finally:
         _State.tape = before
+
+
+@contextlib.contextmanager
+def drawing() -> Iterator[None]:
+    """Let no reference be asked meanwhile: a pack draws inputs, and has no arithmetic."""
+    before, _State.draws = _State.draws, True
+    try:
+        yield
+    finally:
+        _State.draws = before
+
+
+def from_here() -> Callable[[], None]:
+    """Return what goes back to here on the tape, for calls that are made over and over.
+
+    How often they are depends on the answer, and what is kept for the next must not.
+    """
+    return (lambda: None) if _State.tape is None else _State.tape.from_here()
 
 
 def worked_out(name: str, compute: Callable[[], Result]) -> Result:
@@ -87,6 +120,9 @@ def reference(function: Callable[..., Result]) -> Callable[..., Result]:
 
     One that is called like an exercise also stands in for it, where it is asked who is to blame.
     A class stays one, and what its modules work out is on no tape.
+
+    Raises:
+        ValueError: it is called while inputs are drawn.
     """
     if isinstance(function, type):
         made: Any = function
@@ -96,6 +132,11 @@ def reference(function: Callable[..., Result]) -> Callable[..., Result]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Result:
+        if _State.draws:
+            raise ValueError(
+                f"inputs are drawn with the help of `{name}`, a @reference, of which a students' "
+                "pack has nothing but results: draw such inputs that it is not needed"
+            )
         return worked_out(name, lambda: function(*args, **kwargs))
 
     call.kit_reference = True  # type: ignore[attr-defined]
@@ -118,7 +159,14 @@ def recorded(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*_: Any, **__: Any) -> Any:
         return worked_out(name, missing) if _asked_by_the_kit() else missing()
 
+    call.kit_recorded = True  # type: ignore[attr-defined]
     return call
+
+
+def is_reference(function: Any) -> bool:
+    """Tell whether a function is marked as arithmetic, or is what a pack has of one."""
+    marks = ("kit_reference", "kit_recorded")
+    return not isinstance(function, type) and any(hasattr(function, mark) for mark in marks)
 
 
 def _asked_by_the_kit() -> bool:

@@ -7,26 +7,32 @@ that fails ends them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.suite import devices
-from grader.suite.case import Case, exact, first_float, floating, leaf
+from grader import nested
+from grader.suite import devices, tolerance
+from grader.suite.case import Case, copied, exact, floating
 from grader.suite.check import check, vary
-from grader.suite.compare import Finding, same, situation, unchanged
+from grader.suite.compare import Finding, later_call, of_gradients, same, situation, unchanged
 from grader.suite.draw import Draw
 from grader.suite.expected import worked_out
-from grader.suite.promises import Citation, Rule
+from grader.suite.module_case import ModuleCase
+from grader.suite.promises import RETURNS, Citation, Rule
 from grader.suite.refusals import Refusal, refused
 from grader.suite.tolerance import OTHER_FLOATS, Tolerance
 
 Law = Callable[[Any, Draw, Case], None]
-# blocks are 16, 32 or 64 wide
-MANY = 67
+# more than any block, and no more than may be asked for
+MANY = range(116, 132)
+FEW, SOME, LARGE = range(2, 6), range(2, 14), range(14, 22)
+# what a call has to leave as it is
+LEAVES = (Rule("inputs"), Rule("switches"))
 # so many times is drawn anew until no two scores share the first place
 TRIES = 60
 
@@ -38,6 +44,12 @@ class Subject:
     exercise: str
     cases: tuple[Case, ...]
     note: str = ""
+
+    @property
+    def cites(self) -> Citation:
+        """What all of its situations enforce; what comes out, if each has a sentence of its own."""
+        cited = {case.cites for case in self.cases}
+        return cited.pop() if len(cited) == 1 else RETURNS
 
     @property
     def id(self) -> str:
@@ -62,23 +74,34 @@ def checks_by_law(
     every = [*cases, *(case for case in special if case.everywhere)]
     floats = [case for case in every if _floats(case)]
     # by a way of its own a batch may go, and what has a single entry
-    ways = [*floats, *_of_one_entry(cases), *(c.at(2) for c in floats if c.takes_batches)]
+    plain = [c for case in cases if _floats(case) for c in _and_batched(case)]
+    seldom = [c for case in floats if case not in cases for c in _and_batched(case)]
+    seldom += _of_one_entry(cases)
+    ways = [*plain, *seldom]
+    kept = [*every, *(case.at(2) for case in floats if case.takes_batches)]
     made = {
         "values": _each(values, cases),
         "square": _law(values, _squares(cases), Rule("sizes"), about="shapes"),
-        "ones": _law(values, _ones(cases), Rule("sizes"), about="shapes"),
-        "many": _law(values, _many(cases), Rule("sizes"), about="shapes"),
+        "ones": _law(values, _ones(cases), Rule("sizes"), about="edges"),
+        "many": _law(values_of_many, _sized(cases), Rule("sizes"), about="shapes"),
         "drawn": _law(values_at_drawn_sizes, _subjects(cases), Rule("sizes"), about="shapes"),
         "documents": _law(values, _documents(cases), Rule("calls"), about="shapes"),
         "batches": _law(values, _batches(cases), Rule("batch"), about="shapes"),
         "special": _each(values, special),
         "large": _law(values_of_large_scores, _large(cases), None, about="values"),
-        "gradients": _law(gradients, _subjects(ways), Rule("gradients"), "gradients"),
+        "large_in_dtypes": _law(large_scores_in_dtypes, _large(cases), None, about="dtypes"),
+        "gradients": _law(gradients, _subjects(plain), Rule("gradients"), "gradients"),
+        "gradients_in_float64": _law(
+            gradients_in_float64, _subjects(plain), Rule("gradients"), "dtypes"
+        ),
+        "gradients_at_edges": _law(
+            gradients_at_edges, _subjects(seldom), Rule("gradients"), "edges"
+        ),
         "dtypes": _dtypes(ways),
         "of_nothing": _law(of_nothing, _subjects(empty), None, about="edges"),
         "device_ready": _devices(every, empty),
         "strides": _law(strides, _strided(cases), Rule("strides"), about="calls"),
-        "inputs_unchanged": _law(inputs_unchanged, _subjects(every), Rule("inputs"), about="calls"),
+        "inputs_unchanged": _law(inputs_unchanged, _subjects(kept), LEAVES, about="calls"),
         "called_again": _law(called_again, _subjects(every), Rule("calls"), about="calls"),
         "arguments": _law(arguments, _subjects(cases), Rule("arguments"), about="calls"),
         "refuses": _refuses(refusals),
@@ -96,13 +119,17 @@ def _each(law: Law, cases: Sequence[Case]) -> Callable[..., None] | None:
 
 
 def _law(
-    law: Law, subjects: Sequence[Subject], cites: Citation | None, about: str
+    law: Law,
+    subjects: Sequence[Subject],
+    cites: Citation | tuple[Citation, ...] | None,
+    about: str,
 ) -> Callable[..., None] | None:
     """Make one check of each function, that goes through all of its situations."""
+    first = cites[0] if isinstance(cites, tuple) else cites
 
     def body(answer: Any, draw: Draw, case: Subject) -> None:
         for one in case.cases:
-            with situation(one.label, _cited(one, cites)):
+            with situation(one.label, _cited(one, first)):
                 law(answer, draw, one)
 
     return vary("case", subjects)(check(about=about, cites=cites)(body)) if subjects else None
@@ -124,7 +151,7 @@ def _subjects(cases: Iterable[Case], note: str = "") -> list[Subject]:
 
 
 def _floats(case: Case) -> bool:
-    return any(floating(value) for value in case.given(Draw()))
+    return bool(case.tensors(case.given(Draw())))
 
 
 # ---- the situations ----
@@ -152,11 +179,12 @@ def _ones(cases: Sequence[Case]) -> list[Subject]:
     return _subjects(found)
 
 
-def _many(cases: Sequence[Case]) -> list[Subject]:
-    """Let each size be larger than a block: what is worked out in parts is put together."""
-    return _subjects(
-        case.at(*case.batch, **{name: MANY}) for case in cases for name in case.dimensions
-    )
+def _sized(cases: Sequence[Case]) -> list[Subject]:
+    return _subjects(case for case in cases if case.dimensions)
+
+
+def _and_batched(case: Case) -> list[Case]:
+    return [case, case.at(2)] if case.takes_batches else [case]
 
 
 def _of_one_entry(cases: Sequence[Case]) -> list[Case]:
@@ -175,7 +203,7 @@ def _documents(cases: Sequence[Case]) -> list[Subject]:
 
 def _batches(cases: Sequence[Case]) -> list[Subject]:
     """Take no batch, one, one of a single sequence, and several; what was wide is narrow, too."""
-    kinds = [(2,), (1,), (2, 3), (3, 1, 2)]
+    kinds = [(2,), (1,), (2, 3), (3, 1, 2), (3, 3)]
     batched = [case for case in cases if case.takes_batches]
     found = [case.at(*kind) for case in batched for kind in kinds]
     wide = [case for case in batched if len(case.dimensions) > 1]
@@ -184,7 +212,7 @@ def _batches(cases: Sequence[Case]) -> list[Subject]:
 
 
 def _mirrored(case: Case) -> dict[str, int]:
-    """Let the largest size change places with the smallest: a way of its own is gone by width."""
+    """Reverse the order of the sizes: some answers take a way of their own for what is wide."""
     ranked = sorted(case.dimensions, key=lambda name: case.dimensions[name])
     return {name: case.dimensions[other] for name, other in zip(ranked, ranked[::-1], strict=True)}
 
@@ -208,40 +236,67 @@ def values(answer: Any, draw: Draw, case: Case) -> None:
     for _ in range(1 if case.label or draw.dtype != torch.float32 else 2):
         given = case.given(draw)
         want = case.want(given)
-        same(case.call(answer, given), want, like=_like(given, want))
+        same(case.call(answer, given), want, like=case.like(given, want))
+
+
+def values_of_many(answer: Any, draw: Draw, case: Case) -> None:
+    """Each size may be larger than a block: what is worked out in parts is put together."""
+    for name in case.dimensions:
+        one = case.at(*case.batch, **{name: draw.one_of(MANY)})
+        with situation(one.label):
+            values(answer, draw, one)
 
 
 def values_at_drawn_sizes(answer: Any, draw: Draw, case: Case) -> None:
-    """The values hold at sizes that no table can foresee."""
-    for _ in range(2):
-        sizes = {name: draw.one_of((2, 4, 6, 8, 9, 10, 11, 12, 13)) for name in case.dimensions}
-        batch = [draw.one_of((1, 2, 3)) for _ in range(draw.one_of((0, 1, 2, 3)))]
-        drawn = case.at(*(batch if case.takes_batches else case.batch), **sizes)
+    """The values hold at sizes that no table can foresee, all of them large at once, too."""
+    for sizes, dimensions, most in ((SOME, (0, 1, 2, 3), 3), (LARGE, (2, 3), 2)):
+        batch = [draw.one_of(range(1, most + 1)) for _ in range(draw.one_of(dimensions))]
         with situation("sizes that were drawn"):
-            values(answer, draw, drawn)
+            values(answer, draw, _drawn(draw, case, sizes, batch))
+    if case.takes_batches:
+        more = [draw.one_of((1, 2, 3)) for _ in range(4)]
+        for batch in (more, [draw.one_of(range(41, 71))]):
+            with situation("a batch that was drawn", Rule("batch")):
+                values(answer, draw, _drawn(draw, case, FEW, batch))
+
+
+def _drawn(draw: Draw, case: Case, sizes: Sequence[int], batch: Sequence[int]) -> Case:
+    """Draw every size of a case."""
+    drawn = {name: draw.one_of(sizes) for name in case.dimensions}
+    return case.at(*(batch if case.takes_batches else case.batch), **drawn)
 
 
 def values_of_large_scores(answer: Any, draw: Draw, case: Case) -> None:
-    """Scores of nearly 1e4, which exp cannot take, are right in every dtype."""
-    for dtype in (torch.float32, *OTHER_FLOATS):
-        whole = draw.using(dtype, whole=64)
-        given = next(filter(case_is_clear(case), (case.given(whole) for _ in range(TRIES))))
-        with situation(str(dtype)):
-            want = case.want(given)
-            same(case.call(answer, given), want, like=_like(given, want))
+    """Scores of nearly 1e4, which exp cannot take, are right."""
+    whole = draw.using(draw.dtype, whole=64)
+    given = next(filter(case_is_clear(case), (case.given(whole) for _ in range(TRIES))))
+    with situation(str(draw.dtype)):
+        want = case.want(given)
+        same(case.call(answer, given), want, like=case.like(given, want))
+
+
+def large_scores_in_dtypes(answer: Any, draw: Draw, case: Case) -> None:
+    """Scores of nearly 1e4 are right in the other dtypes, too."""
+    for dtype in OTHER_FLOATS:
+        values_of_large_scores(answer, draw.using(dtype), case)
 
 
 def case_is_clear(case: Case) -> Callable[[tuple[Any, ...]], bool]:
     """Tell inputs whose largest scores stand alone: a tie is decided by the last bit."""
 
     def clear(given: tuple[Any, ...]) -> bool:
-        exactly = tuple(map(exact, given))
-        bent = tuple(v * (1 + 1e-3 * torch.sin(v)) if floating(v) else v for v in exactly)
-        want = case.expected(*exactly, **case.options)
-        other = case.expected(*bent, **case.options)
-        return torch.allclose(want, other, rtol=0.05, atol=0.05)
+        exactly = exact(given)
+        want, other = case.worked_out(exactly), case.worked_out(nested.mapped(_bent, exactly))
+        pairs = zip(nested.flat(want), nested.flat(other), strict=True)
+        return all(
+            torch.allclose(one, two, rtol=0.05, atol=0.05) for one, two in pairs if floating(one)
+        )
 
     return clear
+
+
+def _bent(value: Any) -> Any:
+    return value * (1 + 1e-3 * torch.sin(value)) if floating(value) else value
 
 
 def of_nothing(answer: Any, draw: Draw, case: Case) -> None:
@@ -252,14 +307,12 @@ def of_nothing(answer: Any, draw: Draw, case: Case) -> None:
 
 
 def gradients(answer: Any, draw: Draw, case: Case) -> None:
-    """Every float input gets the right gradient, by value, in float64."""
-    draw = draw.using(torch.float64)
-    given = tuple(map(leaf, case.given(draw)))
+    """Every float input gets the right gradient, by value."""
+    given = case.twins(case.given(draw))
     want, slopes, pull = expected_gradients(case, given, draw)
-    before = [v.detach().clone() if isinstance(v, Tensor) else v for v in given]
-    output = case.call(answer, given)
-    same(output, want, like=_like(given, want))
-    leaves = [(name, value) for name, value in case.named(given) if floating(value)]
+    before = copied(given)
+    output, leaves = case.ask(answer, given)
+    same(output, want, like=case.like(given, want))
     try:
         gradients_match(output, leaves, slopes, pull)
     except Exception:
@@ -268,47 +321,87 @@ def gradients(answer: Any, draw: Draw, case: Case) -> None:
         raise
 
 
+def gradients_in_float64(answer: Any, draw: Draw, case: Case) -> None:
+    """Gradients have all the digits of float64."""
+    gradients(answer, draw.using(torch.float64), case)
+
+
+def gradients_at_edges(answer: Any, draw: Draw, case: Case) -> None:
+    """Gradients are right where much is masked, or there is a single entry."""
+    gradients(answer, draw, case)
+    gradients_in_float64(answer, draw, case)
+
+
 def expected_gradients(
     case: Case, given: tuple[Any, ...], draw: Draw
-) -> tuple[Tensor, list[Tensor | None], Tensor]:
-    """Work out the right output, what arrives at each float input, and what is pulled with."""
-    twins = tuple(map(leaf, given))
+) -> tuple[Any, list[Tensor | None], Any]:
+    """Work out the right output, what arrives at each float input, and what is pulled with.
 
-    def compute() -> tuple[Tensor, list[Tensor | None], Tensor]:
-        want = case.want(twins)
-        # minus infinity has no slope
-        pull = draw.apart("pull")(*want.shape).masked_fill(torch.isinf(want.detach()), 0)
-        slopes = pulled(want, [value for value in twins if floating(value)], pull)
-        return want.detach(), slopes, pull
+    What is pulled with is built like the output, and None where no gradient goes in.
+    """
+
+    def compute() -> tuple[Any, list[Tensor | None], Any]:
+        twins = case.twins(given)
+        exactly = exact(twins)
+        want, drawn = case.worked_out(exactly), draw.apart("pull")
+
+        def pulling(value: Any) -> Tensor | None:
+            if not floating(value) or not value.requires_grad:
+                return None
+            # minus infinity has no slope
+            return drawn(*value.shape).masked_fill(torch.isinf(value.detach()), 0)
+
+        pairs = zip(case.tensors(twins), case.tensors(exactly), strict=True)
+        # a model's weights are leaves of the copy that is worked with
+        leaves = [(twin, copy if copy.is_leaf else twin) for (_, twin), (_, copy) in pairs]
+        pull = nested.mapped(pulling, want)
+        slopes = pulled(want, [one for _, one in leaves], pull)
+        alike = [
+            slope if slope is None else slope.to(twin.dtype)
+            for slope, (twin, _) in zip(slopes, leaves, strict=True)
+        ]
+        return nested.mapped(_cut, want), alike, pull
 
     return worked_out(f"gradients of {case.exercise}", compute)
 
 
+def _cut(value: Any) -> Any:
+    return value.detach() if isinstance(value, Tensor) else value
+
+
 def gradients_match(
-    output: Tensor,
+    output: Any,
     leaves: list[tuple[str, Tensor]],
     expected: Sequence[Tensor | None],
-    pull: Tensor,
+    pull: Any,
     within: Tolerance | None = None,
 ) -> None:
     """Pull the output with a gradient and compare what arrives at the leaves."""
-    if not output.requires_grad:
-        raise Finding("no gradient", f"`{leaves[0][0]}`", detail="any input")
-    got = pulled(output, [value for _, value in leaves], pull.to(output.dtype))
+    for path, gradient in nested.leaves(pull):
+        if gradient is not None and not nested.at(output, path).requires_grad:
+            part = f" from {nested.spoken(path)}" if path else ""
+            raise Finding("no gradient", f"`{leaves[0][0]}`{part}", detail="any input")
+    got = pulled(output, [value for _, value in leaves], pull)
     for (name, _), arrived, right in zip(leaves, got, expected, strict=True):
         if right is None:
             continue
         if arrived is None:
             raise Finding("no gradient", f"`{name}`", detail="one input")
-        same(arrived, right, label=f"the gradient of `{name}`", within=within)
+        allowed = (within or tolerance.of(right.dtype)).beside(right)
+        with of_gradients():
+            same(arrived, right, label=f"the gradient of `{name}`", within=allowed)
 
 
-def pulled(output: Tensor, leaves: list[Tensor], pull: Tensor) -> list[Tensor | None]:
+def pulled(output: Any, leaves: list[Tensor], pull: Any) -> list[Tensor | None]:
     """Return what arrives at `leaves` when the gradient `pull` goes in at `output`.
 
     Through a sum: torch.autograd.grad with a gradient of its own would import 500 modules.
     """
-    return list(torch.autograd.grad((output * pull).sum(), leaves, allow_unused=True))
+    pairs = [(nested.at(output, path), one) for path, one in nested.leaves(pull) if one is not None]
+    sums = [(value * one.to(value.dtype)).sum() for value, one in pairs]
+    if not sums:
+        return [None] * len(leaves)
+    return list(torch.autograd.grad(sums, leaves, allow_unused=True))
 
 
 def strides(answer: Any, draw: Draw, case: Case) -> None:
@@ -316,9 +409,13 @@ def strides(answer: Any, draw: Draw, case: Case) -> None:
     for name, scatter in SCATTERED.items() if case.batch else [("swapped", swapped)]:
         given = case.given(draw)
         want = case.want(given)
-        scattered = tuple(scatter(v) if isinstance(v, Tensor) else v for v in given)
+        scattered = nested.mapped(functools.partial(_scattered, scatter), given)
         with situation(name):
-            same(case.call(answer, scattered), want, like=_like(given, want))
+            same(case.call(answer, scattered), want, like=case.like(given, want))
+
+
+def _scattered(scatter: Callable[[Tensor], Tensor], value: Any) -> Any:
+    return scatter(value) if isinstance(value, Tensor) else value
 
 
 def swapped(values: Tensor) -> Tensor:
@@ -344,62 +441,88 @@ SCATTERED = {"swapped": swapped, "turned": turned}
 
 
 def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
-    """The call leaves its inputs as they were."""
+    """The call leaves its inputs as they were, and so does the way back."""
     given = case.given(draw)
-    before = [value.clone() if isinstance(value, Tensor) else value for value in given]
-    want = case.want(given)
-    output = case.call(answer, given)
+    before, want = copied(given), case.want(given)
+    output, _ = case.ask(answer, given)
     _unchanged(answer, case, given, before)
-    same(output, want, like=_like(tuple(before), want))
+    same(output, want, like=case.like(before, want))
+    given = case.twins(case.given(draw.using(torch.float64)))
+    if case.tensors(given):
+        before = copied(given)
+        output, leaves = case.ask(answer, given)
+        _unchanged(answer, case, given, before)
+        if devices.goes_back(output, [value for _, value in leaves]):
+            _unchanged(answer, case, given, before)
 
 
-def _unchanged(answer: Any, case: Case, given: tuple[Any, ...], before: Sequence[Any]) -> None:
-    for (name, now), then in zip(case.named(given), before, strict=True):
-        if isinstance(now, Tensor):
-            unchanged(answer.became(now), then, name)
+def _unchanged(answer: Any, case: Case, given: tuple[Any, ...], before: tuple[Any, ...]) -> None:
+    for (name, now), (_, then) in zip(case.named(given), case.named(before), strict=True):
+        for path, held in nested.holders(now):
+            became = answer.became(held)
+            if became is not held:
+                named = f"the input `{name}{nested.written(path)}`"
+                raise Finding("changed", named, became, nested.at(then, path))
+        for path, was in nested.leaves(then):
+            unchanged(answer.became(nested.at(now, path)), was, name + nested.written(path))
 
 
 def called_again(answer: Any, draw: Draw, case: Case) -> None:
     """A call is right after another one with the same first argument, and after an equal one.
 
-    What the equal one has returned is overwritten before.
+    What the equal one has returned is overwritten, before and after.
     """
+    if isinstance(case, ModuleCase):
+        module_called_again(answer, draw, case)
+        return
+    # of sizes that no check has seen before: what is kept may be kept by them
+    case = _drawn(draw, case, SOME, case.batch)
     given = case.given(draw)
     case.call(answer, given)
     other = (given[0], *case.given(draw)[1:])
     name, want = case.names()[0], case.want(other)
     label = f"the output of a second call with the same `{name}`"
-    same(case.call(answer, other), want, like=_like(other, want), label=label)
+    with later_call():
+        same(case.call(answer, other), want, like=case.like(other, want), label=label)
     label = "the output of a second, equal call, after what the first one gave was overwritten"
     want = case.want(given)
     got = answer.after_overwriting(case.exercise, *given, **case.options)
-    same(got, want, like=_like(given, want), label=label)
+    with later_call():
+        same(got, want, like=case.like(given, want), label=label)
+
+
+def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:
+    """A module is right after a call with other inputs, and after its weights were changed."""
+    given, other = case.given(draw), case.given(draw)
+    layer, want = case.make(answer, given), case.want(given)
+    same(case.through(answer, layer, given), want, like=case.like(given, want))
+    mixed = (*given[:2], *other[2:])
+    for said, weights, inputs in (
+        ("the output of a second call, with other inputs", None, mixed),
+        (
+            "the output of a third call, after the weights were changed",
+            other[1],
+            (given[0], *other[1:]),
+        ),
+    ):
+        if weights is not None:
+            layer.load_state_dict(weights)
+        want = case.want(inputs)
+        got = case.through(answer, layer, inputs)
+        with later_call():
+            same(got, want, like=case.like(inputs, want), label=said)
 
 
 def arguments(answer: Any, draw: Draw, case: Case) -> None:
     """Arguments can be given by place or by name, and what has a default can be left out."""
     given = case.given(draw)
-    want, names = case.want(given), case.names()
-    function = getattr(answer, case.exercise)
-    by_name = {**dict(zip(names, given, strict=False)), **case.options}
-    places = [by_name.get(name, default) for name, default in defaults(case.expected)]
+    want, called = case.want(given), case.arguments(given)
+    function, known = case.callee(answer, given), case.parameters()
+    by_name = {**dict(zip(known, called, strict=False)), **case.options}
+    places = [by_name.get(name, default) for name, default in known.items()]
     for said, args, kwargs in (("by name", (), by_name), ("by place", places, {})):
         with situation(said):
-            same(function(*args, **kwargs), want, like=_like(given, want))
-
-
-def defaults(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
-    """Go through the parameters of a function, with their defaults."""
-    import inspect
-
-    for one in inspect.signature(function).parameters.values():
-        yield one.name, one.default
-
-
-def _like(given: tuple[Any, ...], want: Tensor) -> Tensor:
-    """Return what the output must be like: the float input, or the output of a mask itself."""
-    found = first_float(given) if floating(want) else None
-    return want if found is None else found
+            same(function(*args, **kwargs), want, like=case.like(given, want))
 
 
 def _dtypes(cases: Sequence[Case]) -> Callable[..., None] | None:

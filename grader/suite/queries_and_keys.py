@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -24,6 +26,24 @@ def query_key(
 def pattern(draw: Draw, *rows: str) -> Tensor:
     """Make a mask of rows of letters: T may be attended to."""
     return draw.tensor([[letter == "T" for letter in row] for row in rows], torch.bool)
+
+
+def masks_for(draw: Draw, *shape: int) -> Iterator[Tensor]:
+    """Draw a mask of every shape that broadcasts to this one; a row of it may be False."""
+    for cut in range(len(shape)):
+        for sizes in itertools.product(*((1, size) for size in shape[cut:])):
+            mask = draw.integers(0, 3, *sizes) > 0
+            mask.view(-1)[-1] = False
+            yield mask
+
+
+def some_mask(draw: Draw, *shape: int) -> Tensor:
+    """Draw a mask of queries and keys, of some shape that broadcasts to this one."""
+    sizes = [*(draw.one_of((1, size)) for size in shape[:-1]), shape[-1]]
+    mask = draw.mask(*sizes[draw.one_of(range(len(sizes) - 1)) :])
+    # so that it can be told from none at all
+    mask.view(-1)[-1] = False
+    return mask
 
 
 def query_key_refusals(exercise: str) -> list[Refusal]:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.answers.trouble import Unanswerable, words_of
 from grader.suite.compare import Finding, situation
 from grader.suite.draw import Draw
 from grader.suite.promises import Rule
+from grader.trouble import HangsError, Unanswerable, words_of
 
 # three shapes of four dimensions, twice: a sentence that names every number there is names none
 MOST_NUMBERS = 24
 BETWEEN = re.compile(r"(?<=\d)\s*[x\u00d7*]\s*(?=\d)", re.IGNORECASE)
 EMPTY_BRACKETS = re.compile(r"\(\)|\[\]")
+IN_BACKTICKS = re.compile(r"`([^`]+)`")
 NUMBER = re.compile(r"(?<![A-Za-z_\d.])-?\d+(?!\d|\.\d)")
 
 
@@ -32,7 +33,8 @@ class Misfit:
         why: what does not fit, with the sizes: "`query` is 3 wide and `key` is 2 wide".
         call: makes the call.
         names: what the error must name instead of one of the sizes in `why`; empty: nothing, as
-            where `why` tells of a tensor without dimensions, [].
+            where `why` tells of a tensor without dimensions, []. A KeyError names words: these, or
+            those that stand in backticks in `why`.
     """
 
     why: str
@@ -61,8 +63,42 @@ class Refusal:
 
 
 def refusal(exercise: str, cites: str, *misfits: tuple[Any, ...]) -> Refusal:
-    """Write down a refusal; each misfit is (why, call) or (why, call, names)."""
-    return Refusal(exercise, cites, tuple(Misfit(*one) for one in misfits))
+    """Write down a refusal; each misfit is (why, call) or (why, call, names).
+
+    Raises:
+        ValueError: the sentence is of a KeyError, and a misfit says no word that it has to name.
+    """
+    made = Refusal(exercise, cites, tuple(Misfit(*one) for one in misfits))
+    if made.error is KeyError:
+        return replace(made, misfits=tuple(map(_naming_words, made.misfits)))
+    return made
+
+
+def _naming_words(misfit: Misfit) -> Misfit:
+    names = tuple(IN_BACKTICKS.findall(misfit.why)) if misfit.names is None else misfit.names
+    if not names and misfit.names is None:
+        raise ValueError(
+            f'the misfit "{misfit.why}" of a KeyError says no word that the error has to name: '
+            'write (why, call, ("word",)), or the word in backticks in `why`'
+        )
+    return replace(misfit, names=names)
+
+
+def in_any_words(refusals: Iterable[Refusal], *but: str) -> list[Refusal]:
+    """Demand of refusals an error, and no sizes in what it says.
+
+    Chapter 1 is not to fail for its words, and what later functions hand on to it speaks in them.
+
+    Args:
+        refusals: a chapter's.
+        but: words by which those are known that name sizes after all, or whole names of functions.
+    """
+    return [
+        one
+        if one.exercise in but or any(word in one.cites for word in but)
+        else replace(one, misfits=tuple(replace(misfit, names=()) for misfit in one.misfits))
+        for one in refusals
+    ]
 
 
 def refused(answer: Any, draw: Draw, refusal: Refusal) -> None:
@@ -79,7 +115,7 @@ def refused(answer: Any, draw: Draw, refusal: Refusal) -> None:
 def _refused(answer: Any, draw: Draw, misfit: Misfit, error: type[Exception]) -> None:
     try:
         result = misfit.call(answer, draw)
-    except (NotImplementedError, Unanswerable):
+    except (NotImplementedError, Unanswerable, HangsError):
         raise
     except error as problem:
         kind, rule = ("word", None) if error is KeyError else ("sizes", Rule("refusals"))

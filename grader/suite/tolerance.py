@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 
 class Tolerance(NamedTuple):
@@ -12,6 +13,11 @@ class Tolerance(NamedTuple):
 
     relative: float
     absolute: float
+
+    def beside(self, expected: Tensor) -> Tolerance:
+        """Return what is allowed where large terms add up to small entries, as in a gradient."""
+        largest = expected.abs().max().item() if expected.numel() else 0.0
+        return self._replace(absolute=self.absolute * max(1.0, largest))
 
 
 # float64 leaves room for a constant that was rounded to float32 on the way, such as

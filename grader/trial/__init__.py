@@ -5,7 +5,7 @@ student's line, so that they start at once and no answer can end them.
 """
 
 from grader.trial.children import Children, StartError
-from grader.trial.plan import Plan, Task
+from grader.trial.plan import Plan, PlannedTask
 from grader.trial.trial import Result, Trial
 
-__all__ = ["Children", "Plan", "Result", "StartError", "Task", "Trial"]
+__all__ = ["Children", "Plan", "PlannedTask", "Result", "StartError", "Trial"]

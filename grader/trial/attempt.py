@@ -9,22 +9,19 @@ import sys
 import threading
 import time
 import traceback
-import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from grader.answers.clock import WALL
-from grader.answers.trouble import TimeLimit
-from grader.chapters import BrokenFile, World, catalogue
-from grader.judging.explain import explain, explain_time_limit
+from grader.chapters import BrokenFile, Exercise, World, catalogue
+from grader.judging.explain import explain
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome, student_frames
-from grader.judging.waiting import waits_for
-from grader.results import CheckResult
+from grader.judging.result import check_result
+from grader.judging.stuck import stuck_in
 from grader.suite.check import Check
-from grader.trial.child import Ask, Line, Loading, Said
-from grader.trial.plan import DEVICE, Plan, Task
+from grader.trial.messages import Ask, Loading, Said, Sender
+from grader.trial.plan import DEVICE, Plan, PlannedTask
 
 LONGEST = 20_000
 PRINTED = 2_000
@@ -34,17 +31,22 @@ ENOUGH = 2
 
 def the_plan() -> Plan:
     """Say what there is to do."""
+    return plan_of(catalogue().exercises())
+
+
+def plan_of(exercises: Iterable[Exercise]) -> Plan:
+    """Turn exercises into plain data."""
     tasks = [
-        Task(
+        PlannedTask(
             exercise.full, exercise.points, exercise.task.difficulty, exercise.task.minutes,
             tuple(exercise.task.hints), tuple((c.name, c.core) for c in exercise.checks),
         )
-        for exercise in catalogue().exercises()
+        for exercise in exercises
     ]  # fmt: skip
     return Plan(tuple(tasks))
 
 
-def attempt(ask: Ask, line: Line, seconds: float) -> None:
+def attempt(ask: Ask, line: Sender, seconds: float) -> None:
     """Judge what is asked for, and say of each check how it went."""
     known, born = catalogue(), os.getpid()
     checks = {(e.full, c.name): c for e in known.exercises() for c in e.checks}
@@ -54,7 +56,7 @@ def attempt(ask: Ask, line: Line, seconds: float) -> None:
     clock = Clock(world, line, seconds)
     failed: dict[str, list[bool]] = {}
     for full, name in ask.checks:
-        check, printed = checks[full, name], Printed()
+        check, printed = checks[full, name], KeptOutput()
         if ask.quick and (len(failed.get(full, ())) >= ENOUGH or any(failed.get(full, ()))):
             check = replace(check, telling=False)
         with printed.kept(), clock.running(check, printed):
@@ -68,7 +70,9 @@ def attempt(ask: Ask, line: Line, seconds: float) -> None:
             os._exit(0)  # a fork of the answer's making, come back into our loop
         if not outcome.passed:
             failed.setdefault(full, []).append(outcome.slip is not None)
-        line.say(Said(result_of(check, outcome), printed.text()), hold=not ask.singly)
+        line.say(
+            Said(check_result(check, outcome, DEVICE, LONGEST), printed.text()), hold=not ask.singly
+        )
     line.end()
 
 
@@ -84,14 +88,6 @@ def _judged(judge: Judge, check: Check) -> Outcome:
         return Outcome("error", message=said)
 
 
-def result_of(check: Check, outcome: Outcome) -> CheckResult:
-    """Put an outcome into plain data."""
-    return CheckResult(
-        check.name, DEVICE, outcome.verdict, check.core, outcome.message[:LONGEST], outcome.slip,
-        waits_for(check, outcome),
-    )  # fmt: skip
-
-
 class Clock:
     """Ends this process when a check takes too long, and says where it was stuck.
 
@@ -104,15 +100,15 @@ class Clock:
         seconds: how long a check may take.
     """
 
-    def __init__(self, world: World, line: Line, seconds: float) -> None:
+    def __init__(self, world: World, line: Sender, seconds: float) -> None:
         self._world, self._line, self._seconds = world, line, seconds
         self._main = threading.get_ident()
-        self._at: tuple[Check, Printed] | None = None
+        self._at: tuple[Check, KeptOutput] | None = None
         self._due = self._latest = 0.0
         threading.Thread(target=self._watch, daemon=True).start()
 
     @contextlib.contextmanager
-    def running(self, check: Check, printed: Printed) -> Iterator[None]:
+    def running(self, check: Check, printed: KeptOutput) -> Iterator[None]:
         """Keep an eye on a check."""
         self._due = time.process_time() + self._seconds
         self._latest = time.monotonic() + self._seconds * WALL
@@ -134,38 +130,14 @@ class Clock:
     def _is_late(self) -> bool:
         return time.process_time() > self._due or time.monotonic() > self._latest
 
-    def _late(self, check: Check, printed: Printed) -> None:
+    def _late(self, check: Check, printed: KeptOutput) -> None:
         frame = sys._current_frames().get(self._main)
         outcome, stuck = stuck_in(check, frame, self._world)
-        self._line.say(Said(result_of(check, outcome), printed.text(), stuck))
+        self._line.say(Said(check_result(check, outcome, DEVICE, LONGEST), printed.text(), stuck))
         os._exit(0)
 
 
-def stuck_in(check: Check, frame: types.FrameType | None, world: World) -> tuple[Outcome, str]:
-    """Say where a check is stuck, and name the exercise, or the file that is being imported."""
-    folder = str(world.folder)
-    frames = [f for f in traceback.extract_stack(frame) if f.filename.startswith(folder)]
-    outcome = Outcome("timeout", frames=frames)
-    importing = [Path(f.filename).stem for f in frames if f.name == "<module>"]
-    if importing:
-        cause = BrokenFile(importing[-1], TimeLimit())
-        outer = importing[-1] == check.stem
-        outcome.error = cause if outer else BrokenFile(check.stem, cause)
-        outcome.message = explain(check, replace(outcome, error=cause), None, None)
-        return outcome, f"{importing[-1]}.py"
-    guilty = check.full_exercise
-    while frame is not None:
-        owner = world.owner(frame.f_code)
-        if owner is not None:
-            guilty = owner
-            break
-        frame = frame.f_back
-    outcome.blame = () if guilty == check.full_exercise else (guilty,)
-    outcome.message = explain_time_limit(check, outcome, guilty)
-    return outcome, guilty
-
-
-class Printed(io.TextIOBase):
+class KeptOutput(io.TextIOBase):
     """Keeps the first that an answer prints, however much it is."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ DEVICE = "cpu"
 
 
 @dataclass(frozen=True)
-class Task:
+class PlannedTask:
     """One function to write.
 
     Attributes:
@@ -51,21 +51,25 @@ class Task:
 class Plan:
     """All tasks in teaching order."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[PlannedTask, ...]
 
-    def task(self, full: str) -> Task:
+    def task(self, full: str) -> PlannedTask:
         """Return the task of a full name."""
         return next(task for task in self.tasks if task.full == full)
+
+    def names(self) -> dict[str, list[str]]:
+        """Return each chapter with the names of its functions."""
+        return _names(self.tasks)
 
     def stems(self) -> list[str]:
         """List the chapters."""
         return list(dict.fromkeys(task.stem for task in self.tasks))
 
-    def chapter(self, stem: str) -> list[Task]:
+    def chapter(self, stem: str) -> list[PlannedTask]:
         """List the tasks of a chapter."""
         return [task for task in self.tasks if task.stem == stem]
 
-    def select(self, name: str) -> list[Task]:
+    def select(self, name: str) -> list[PlannedTask]:
         """Return the tasks that a name means.
 
         Raises:
@@ -75,7 +79,7 @@ class Plan:
         return [task for task in self.tasks if task.full in meant]
 
 
-def _names(tasks: Sequence[Task]) -> dict[str, list[str]]:
+def _names(tasks: Sequence[PlannedTask]) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     for task in tasks:
         names.setdefault(task.stem, []).append(task.name)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
-from pathlib import Path
+
+from grader.written.folder import Folder
 
 
-def functions(path: Path) -> dict[str, str]:
-    """Return the source of each function and class of a file; nothing if it does not parse."""
+def functions(text: bytes) -> dict[str, str]:
+    """Return the source of each function and class of a chapter; nothing if it does not parse."""
     try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
         return {}
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     # the tree without its places: moving a function or a comment does not change it
@@ -24,9 +24,9 @@ def touched(before: dict[str, str], now: dict[str, str]) -> set[str]:
     return {name for name in before.keys() | now.keys() if before.get(name) != now.get(name)}
 
 
-def users(stem: str, folder: Path, stems: Iterable[str]) -> list[str]:
-    """List the chapters whose file imports a chapter, directly or by way of another."""
-    imports = {other: _imports(folder / f"{other}.py") for other in stems}
+def users(stem: str, folder: Folder) -> list[str]:
+    """List the chapters that import a chapter, directly or by way of another."""
+    imports = {other: _imports(folder.text(other)) for other in folder.names}
     found, queue = set[str](), [stem]
     while queue:
         used = queue.pop()
@@ -36,11 +36,8 @@ def users(stem: str, folder: Path, stems: Iterable[str]) -> list[str]:
     return [other for other in imports if other in found]
 
 
-def _imports(path: Path) -> set[str]:
-    """Name the chapters that a file's import lines mention: also if the file does not parse."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return set()
+def _imports(source: bytes) -> set[str]:
+    """Name the chapters that a source's import lines mention: also if it does not parse."""
+    text = source.decode("utf-8", "replace")
     lines = re.findall(r"^[ \t]*(?:from|import)\b.*", text, re.MULTILINE)
     return set(re.findall(r"\bex\d\d_\w+", "\n".join(lines)))

@@ -5,21 +5,22 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from grader.answers.clock import WALL
 from grader.results import CheckResult
-from grader.trial.child import Ask, Loading, Said
 from grader.trial.children import Child, Children
-from grader.trial.plan import DEVICE, Task
+from grader.trial.messages import Ask, Loading, Said
+from grader.trial.plan import DEVICE, PlannedTask
 from grader.trial.sources import users
+from grader.written.folder import Folder
+from grader.written.source import FILE, NOTEBOOK
 
 
 @dataclass(frozen=True)
 class Result:
     """One check of a task, and what the answer printed in it."""
 
-    task: Task
+    task: PlannedTask
     check: CheckResult
     printed: str = ""
 
@@ -35,7 +36,7 @@ class Trial:
         quick: whether to look for slips only in the first failing checks of an exercise.
     """
 
-    folder: Path
+    folder: Folder
     children: Children
     wrong: dict[str, bool] = field(default_factory=dict)
     quick: bool = False
@@ -45,7 +46,7 @@ class Trial:
     _singly: bool = False
     _stopped: bool = False
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Result]:
+    def run(self, tasks: Sequence[PlannedTask]) -> Iterator[Result]:
         """Run the tasks' checks in order; every one of them gets a result, unless it is stopped.
 
         Raises:
@@ -69,13 +70,13 @@ class Trial:
         if child is not None:
             child.kill()
 
-    def _one_child(self, left: list[tuple[Task, str, bool]]) -> Iterator[Result]:
+    def _one_child(self, left: list[tuple[PlannedTask, str, bool]]) -> Iterator[Result]:
         """Yield results until the child has done everything, is stuck, or is lost."""
         self._child = child = self.children.fresh()
         try:
             asked = tuple((task.full, name) for task, name, _ in left)
             child.connection.send(
-                Ask(self.folder, asked, self.wrong, self._hanging, self.quick, self._singly)
+                Ask(self.folder.path, asked, self.wrong, self._hanging, self.quick, self._singly)
             )
             yield from self._heard(child, list(left))
         except OSError:
@@ -84,7 +85,9 @@ class Trial:
             self._child = None
             child.end()
 
-    def _heard(self, child: Child, waiting: list[tuple[Task, str, bool]]) -> Iterator[Result]:
+    def _heard(
+        self, child: Child, waiting: list[tuple[PlannedTask, str, bool]]
+    ) -> Iterator[Result]:
         loading = ""
         while waiting and not self._stopped:
             said = child.next(self.children.seconds * WALL * 1.2 + 1)
@@ -104,21 +107,21 @@ class Trial:
 
     def _note_stuck(self, said: Said) -> None:
         """Remember what must not be called again, or imported."""
-        stem, _, name = said.stuck.partition(".")
-        if name != "py":
+        stem = said.stuck.split(".")[0]
+        if not said.stuck.endswith((FILE, NOTEBOOK)):
             self._hanging += (said.stuck,) if said.stuck else ()
             return
         self._lost[stem] = said.result
         late = replace(said.result, because=(said.stuck,))
-        stems = {path.stem for path in self.folder.glob("ex*.py")}
-        self._lost.update(dict.fromkeys(users(stem, self.folder, sorted(stems)), late))
+        self._lost.update(dict.fromkeys(users(stem, self.folder), late))
 
     def _loss(
-        self, task: Task, check: str, core: bool, loading: str, words: tuple[str, str]
+        self, task: PlannedTask, check: str, core: bool, loading: str, words: tuple[str, str]
     ) -> Result:
         verdict, says = words
-        who = f"{loading}.py, while it was imported," if loading else task.full
-        slip = "A loop that never ends, or one over far more than the few numbers that came in."
+        file = self.folder.file(loading).name if loading else ""
+        who = f"{file}, while it was imported," if loading else task.full
+        slip = "A loop that never ends, or one that is far longer than these few inputs need."
         message = f"{who} {says}" + (f"\n\n  Likely slip  {slip}" if verdict == "timeout" else "")
         result = CheckResult(check, DEVICE, verdict, core, message)
         self._lost[loading or task.full] = result
@@ -126,7 +129,7 @@ class Trial:
             self._hanging += (task.full,)  # those that call it would be lost as well
         return Result(task, result)
 
-    def _given_up(self, task: Task, check: str, core: bool) -> Result | None:
+    def _given_up(self, task: PlannedTask, check: str, core: bool) -> Result | None:
         """Give a check that would only lose another child its result at once."""
         lost = self._lost.get(task.stem) or self._lost.get(task.full)
         if lost is None:

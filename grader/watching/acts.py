@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.hints import Ladder, advise
-from grader.trial import Task
+from grader.trial import PlannedTask
 from grader.trial.plan import DEVICE
 from grader.watching import editor
 from grader.watching.keys import GONE, Keys
@@ -33,6 +33,8 @@ class Acts:
             self._rounds.everything()
         elif key == "h":
             self._hint()
+        elif key == "g":
+            self._go_on()
         elif key == "l":
             self._view.listing = not self._view.listing
             self._show.show(self._view, "list")
@@ -51,21 +53,35 @@ class Acts:
             self._note("nothing needs a hint now")
             return
         result = self._view.known.results.get(task.full)
-        self._view.hint = advise(task, result, DEVICE, Ladder(self._view.answers.parent)).lines
+        ladder, said = Ladder(self._view.answers.parent), self._view.verdict.message
+        self._view.hint = advise(task, result, DEVICE, ladder, said).lines
         self._view.listing, self._view.note = False, ""
         self._show.show(self._view, "hint")
 
-    def _is_wrong(self, task: Task) -> bool:
+    def _go_on(self) -> None:
+        self._view.goes_on = not self._view.goes_on
+        step = self._view.step
+        if not self._view.goes_on:
+            self._note("polish comes first again, in each chapter")
+        elif step is None or step.polish:
+            self._note("nothing is left but polish")
+        else:
+            self._note(f"polish can wait (g: first again); go on with {step.name or step.where}")
+
+    def _is_wrong(self, task: PlannedTask) -> bool:
         result = self._view.known.results.get(task.full)
-        return result is not None and result.state(DEVICE) == "wrong"
+        return result is not None and result.state(DEVICE) in ("to polish", "wrong")
 
     def _open(self) -> None:
         step = self._view.step
         if step is None:
             self._note("every function is solved: nothing to open")
             return
-        words = editor.command(step.path, step.line)
-        if words is None:
+        words = editor.command(step.path, step.at.line)
+        if step.at.cell and not (words and editor.shows_notebooks(words)):
+            name = f"{step.name}: " if step.name else ""
+            self._note(f"{name}go to {step.where}, in Jupyter")
+        elif words is None:
             self._note(f"no editor found: set EDITOR, or open {step.where} yourself")
         elif editor.is_windowed(words):
             self._note(editor.open_at(words) or f"{step.where} is being opened")

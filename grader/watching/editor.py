@@ -36,6 +36,8 @@ IN_TERMINAL = {
     "vi": "+{line} {file}",
 }
 
+NOTEBOOKS = ("code", "codium", "code-insiders", "cursor", "pycharm")
+
 
 def command(path: Path, line: int) -> list[str] | None:
     """Return the command that opens a file: $VISUAL, $EDITOR, or an editor that is installed."""
@@ -68,6 +70,11 @@ def open_at(words: Sequence[str]) -> str:
 def is_windowed(words: Sequence[str]) -> bool:
     """Tell whether an editor leaves the terminal alone."""
     return _name(words[0]) in WINDOWED
+
+
+def shows_notebooks(words: Sequence[str]) -> bool:
+    """Tell whether an editor shows the cells of a notebook, and not the text of its file."""
+    return _name(words[0]) in NOTEBOOKS
 
 
 def _candidates() -> list[str]:

@@ -15,11 +15,12 @@ from grader.watching.view import KEYS, LOADING, View, What
 WIDTH = 88
 
 
-class Lines:
+class WatchLines:
     """Prints what happens, one thing below the other."""
 
     def __init__(self) -> None:
         self._begun = False
+        self._told = 0
 
     def start(self) -> None:
         """Say which letters do something."""
@@ -29,6 +30,9 @@ class Lines:
         """Print what is new."""
         if what == "verdict":
             self._verdict(view)
+        elif what == "more":
+            self._print(*(line.says for line in view.verdict.lines[self._told :]))
+            self._told = len(view.verdict.lines)
         elif what == "hint" and view.hint is not None:
             self._print("", *view.hint(WIDTH))
         elif what == "list" and view.listing:
@@ -43,6 +47,7 @@ class Lines:
 
     def _verdict(self, view: View) -> None:
         said = [line.says for line in view.verdict.lines]
+        self._told = len(said)
         if view.verdict.message:
             said += ["", *parts(view.verdict.message).lines(WIDTH)]
         if view.verdict.printed.strip():

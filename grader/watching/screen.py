@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from grader.watching.view import KEYS, LOADING, View, What
 HOME, CLEAR_LINE, CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 TITLE = "{:<14}"
 MOST = 8
+# from here on there is room for every word of the keys
+WIDE = 76
 ASIDE = ("The check", "Called as")
 
 
@@ -130,31 +133,42 @@ class Screen:
             )
 
     def _board(self, view: View, room: Room) -> list[str]:
-        if view.listing or not room.chapters:
-            return self._lines(board.total(view.results, DEVICE))
         chapters = board.chapters(view.results, DEVICE, compact=True)
-        return self._lines(chapters, board.total(view.results, DEVICE))
+        total = board.total(view.results, DEVICE)
+        hanging = textwrap.wrap(
+            total.plain, self._console.width, subsequent_indent=TITLE.format("")
+        )
+        if len(hanging) > 1:
+            total = Text("\n".join(hanging), spans=total.spans)
+        return self._lines(*([] if view.listing or not room.chapters else [chapters]), total)
 
     def _next(self, view: View) -> Text:
         step, width = view.step, self._console.width
         if step is None:
-            says = "nothing: every function is solved" if view.known.results else ""
+            says = f"nothing is left; {board.THE_END}" if view.known.results else ""
         else:
             name = f"{step.name}, " if step.name else ""
+            name += f"{board.polish(step.polish)}, " if step.polish else ""
+            file = step.path.name
             where = step.where
-            if len(TITLE.format("next") + name + where) > width:
-                where = f".../{view.answers.name}/{step.path.name}:{step.line}"
+            for shorter in (f".../{view.answers.name}/{file}", file):
+                if len(TITLE.format("next") + name + where) > width:
+                    where = step.seen_as(shorter)
             says = f"{name}{where}   {step.trouble}".rstrip()
         return Text.assemble((TITLE.format("next"), "bold"), says)
 
     def _keys(self, room: Room, view: View) -> list[str]:
         line = Text()
+        narrow = self._console.width < WIDE
         for key, what in KEYS:
-            pressed = (key == "m" and not room.body and view.verdict.message) or (
-                key == "l" and view.listing
-            )
-            line.append(f" {key} ", "reverse")
-            line.append(f" {what}  ", "bold" if pressed else "")
+            pressed = {
+                "m": not room.body and view.verdict.message,
+                "l": view.listing,
+                "g": view.goes_on,
+            }.get(key)
+            line.append(key if narrow else f" {key} ", "reverse")
+            said = what.split()[0] if narrow else what
+            line.append(f" {said}  " if narrow else f" {said} ", "bold" if pressed else "")
         return ([""] if room.gaps else []) + self._lines(line, cut=True)
 
     def _lines(self, *drawn: RenderableType, cut: bool = False) -> list[str]:

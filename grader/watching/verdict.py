@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from grader.reports.board import standing
-from grader.reports.message import parts
+from grader.reports.board import polish, standing
+from grader.reports.message import parts, with_polish
 from grader.results import ExerciseResult
-from grader.trial.plan import DEVICE, Task
+from grader.trial.plan import DEVICE, PlannedTask
 
 
 @dataclass(frozen=True)
-class Line:
+class StandingLine:
     """One sentence, and the standing that it tells of."""
 
     standing: str
@@ -33,8 +34,8 @@ class Verdict:
     """
 
     title: str
-    lines: tuple[Line, ...] = ()
-    task: Task | None = None
+    lines: tuple[StandingLine, ...] = ()
+    task: PlannedTask | None = None
     message: str = ""
     printed: str = ""
 
@@ -53,7 +54,7 @@ class Known:
 
 
 def verdict(
-    title: str, tasks: Sequence[Task], before: Mapping[str, ExerciseResult], known: Known,
+    title: str, tasks: Sequence[PlannedTask], before: Mapping[str, ExerciseResult], known: Known,
     touched: Iterable[str] = (),
 ) -> Verdict:  # fmt: skip
     """Say what a trial has come to.
@@ -71,13 +72,13 @@ def verdict(
     broken = _broken(tasks, now)
     lines = tuple(_lines(changed, before, now)) if before else ()
     if before and not lines:
-        lines = (Line("not run", "nothing has changed"),)
+        lines = (StandingLine("not run", "nothing has changed"),)
     if broken:
-        lines = (Line("wrong", f"{broken} does not run yet"),)
+        lines = (StandingLine("wrong", f"{broken} does not run yet"),)
     wrong = [
         task
         for some in (written, changed, tasks)
-        for wanted in ("wrong", "waiting")
+        for wanted in ("wrong", "waiting", "to polish")
         for task in some
         if _standing(now, task) == wanted
     ]
@@ -85,61 +86,70 @@ def verdict(
         return Verdict(title, lines)
     task = wrong[0]
     first = next(check for check in now[task.full].on(DEVICE) if not check.passed)
-    return Verdict(title, lines, task, first.message, known.printed.get(task.full, ""))
+    message = first.message
+    if now[task.full].state(DEVICE) == "to polish":
+        message = with_polish(message, task.name, first.verdict)
+    return Verdict(title, lines, task, message, known.printed.get(task.full, ""))
 
 
-def more(before: Mapping[str, ExerciseResult], known: Known, tasks: Sequence[Task]) -> list[Line]:
+def more(
+    before: Mapping[str, ExerciseResult], known: Known, tasks: Sequence[PlannedTask]
+) -> list[StandingLine]:
     """Say what has changed in later chapters, as far as somebody has begun with it."""
     changed = [
         task
         for task in tasks
         if task.full in before
         and (both := {_standing(before, task), _standing(known.results, task)})
-        & {"solved", "wrong"}
+        & {"solved", "to polish", "wrong"}
         and len(both) > 1
     ]
     return [
-        Line(line.standing, f"{stem}: {line.says}")
+        StandingLine(line.standing, f"{stem}: {line.says}")
         for stem, group in groupby(changed, key=lambda task: task.stem)
         for line in _lines(group, before, known.results)
     ]
 
 
-def _standing(results: Mapping[str, ExerciseResult], task: Task) -> str:
+def _standing(results: Mapping[str, ExerciseResult], task: PlannedTask) -> str:
     return standing(results[task.full], DEVICE) if task.full in results else "not run"
 
 
-def _broken(tasks: Sequence[Task], now: Mapping[str, ExerciseResult]) -> str:
+def _broken(tasks: Sequence[PlannedTask], now: Mapping[str, ExerciseResult]) -> str:
     """Name the one file that was tried, if it cannot be imported."""
     stems = {task.stem for task in tasks}
     failed = [c for t in tasks for c in now[t.full].on(DEVICE) if not c.passed]
-    file = f"{min(stems)}.py" if len(stems) == 1 else ""
-    if not failed or not file or failed[0].because:
+    if not failed or len(stems) != 1 or failed[0].because:
         return ""
-    return file if parts(failed[0].message).headline.startswith(file) else ""
+    # of a notebook a cell may be broken, and the others run
+    said = re.match(r"\w+\.(py\b|ipynb )", parts(failed[0].message).headline)
+    return said[0].rstrip() if said and said[0].startswith(f"{min(stems)}.") else ""
 
 
 def _lines(
-    tasks: Iterable[Task], before: Mapping[str, ExerciseResult], now: Mapping[str, ExerciseResult]
-) -> Iterator[Line]:
+    tasks: Iterable[PlannedTask],
+    before: Mapping[str, ExerciseResult],
+    now: Mapping[str, ExerciseResult],
+) -> Iterator[StandingLine]:
     """Write a sentence for those that fare alike."""
 
-    def alike(task: Task) -> tuple[str, str]:
+    def alike(task: PlannedTask) -> tuple[str, str]:
         is_now = _standing(now, task)
         if is_now == "waiting":
             return is_now, f"for {' and '.join(now[task.full].waits_for(DEVICE))}"
         still = "still " if is_now == _standing(before, task) else ""
+        failed = now[task.full].to_mend(DEVICE) if task.full in now else 0
+        if is_now == "to polish":
+            return is_now, f"right: {still}{polish(failed)}"
         if is_now != "wrong":
             return is_now, f"{still}{is_now}"
-        checks = now[task.full].on(DEVICE)
-        failed = sum(not check.passed for check in checks)
-        return is_now, f"{still}wrong: {failed} of {len(checks)} checks fail"
+        return is_now, f"{still}wrong: {failed} of {len(now[task.full].on(DEVICE))} checks fail"
 
     for (is_now, words), group in groupby(tasks, key=alike):
         names = [task.name for task in group]
         several = len(names) > 1
         verb = ("waits", "wait") if is_now == "waiting" else ("is", "are")
-        yield Line(is_now, f"{listed(names)} {verb[several]} {words}")
+        yield StandingLine(is_now, f"{listed(names)} {verb[several]} {words}")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from grader.reports.next_step import Step, next_step
+from grader.reports.next_step import NextStep, next_step
 from grader.results import ExerciseResult
 from grader.trial.plan import DEVICE, Plan
 from grader.watching.verdict import Known, Verdict
+from grader.written.folder import Folder
 
 KEYS = (
-    ("h", "hint"), ("o", "open next"), ("a", "run all"), ("l", "list"), ("m", "message"),
-    ("q", "quit"),
+    ("h", "hint"), ("o", "open next"), ("g", "go on"), ("a", "run all"), ("l", "list"),
+    ("m", "message"), ("q", "quit"),
 )  # fmt: skip
 LOADING = "loading PyTorch and the chapters ..."
 
@@ -34,6 +35,7 @@ class View:
         note: something that went wrong and is no verdict.
         listing: whether the list of all functions is shown.
         whole: whether the message is shown whole, however long.
+        goes_on: whether polish waits until all else is done.
     """
 
     plan: Plan
@@ -46,6 +48,12 @@ class View:
     note: str = ""
     listing: bool = False
     whole: bool = False
+    goes_on: bool = False
+
+    @property
+    def folder(self) -> Folder:
+        """The chapters as they are now."""
+        return Folder(self.answers, self.plan.names())
 
     @property
     def results(self) -> list[ExerciseResult]:
@@ -53,12 +61,14 @@ class View:
         return [self.known.results.get(t.full, t.result()) for t in self.plan.tasks]
 
     @property
-    def step(self) -> Step | None:
-        """The next step."""
-        return next_step(self.results, self.answers, DEVICE)
+    def step(self) -> NextStep | None:
+        """The next step; with `goes_on`, polish waits until all else is done."""
+        return next_step(self.results, self.answers, DEVICE, polish=not self.goes_on)
 
 
-What = Literal["progress", "early", "verdict", "board", "hint", "list", "message", "note", "again"]
+What = Literal[
+    "progress", "early", "verdict", "more", "board", "hint", "list", "message", "note", "again"
+]
 
 
 class Show(Protocol):

@@ -13,7 +13,7 @@ from grader.watching.acts import Acts
 from grader.watching.files import Files
 from grader.watching.keys import Keys
 from grader.watching.rounds import Rounds
-from grader.watching.runner import Ended, Runner, Tried
+from grader.watching.runner import Runner, TrialEnded, Tried
 from grader.watching.signals import listening, uninterrupted
 from grader.watching.view import Show, View
 
@@ -37,7 +37,7 @@ class Changed:
     """The terminal has changed."""
 
 
-Event = Saved | Pressed | Changed | Tried | Ended
+Event = Saved | Pressed | Changed | Tried | TrialEnded
 
 
 class Watch:
@@ -56,7 +56,7 @@ class Watch:
         self._answers, self._show = answers, show
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._children = Children(seconds, spare=True)
-        self._runner = Runner(answers, self._children, self._events.put)
+        self._runner = Runner(self._children, self._events.put)
         self._files = Files(answers, lambda name: self._events.put(Saved(name)), poll)
         self._keys = Keys(lambda key: self._events.put(Pressed(key)))
 
@@ -94,7 +94,7 @@ class Watch:
                 self._saved(event.name, rounds)
             elif isinstance(event, Tried):
                 rounds.tried(event)
-            elif isinstance(event, Ended):
+            elif isinstance(event, TrialEnded):
                 rounds.ended(event)
             elif isinstance(event, Changed):
                 self._show.show(view, "again")
@@ -122,9 +122,9 @@ def best_show() -> Show:
     """Choose the whole screen where there is one that understands how it is drawn."""
     from rich.console import Console
 
-    from grader.watching.lines import Lines
+    from grader.watching.lines import WatchLines
     from grader.watching.screen import Screen
 
     console = Console(highlight=False)
     plain = console.is_dumb_terminal or console.legacy_windows or not sys.stdin.isatty()
-    return Lines() if plain or not sys.stdout.isatty() else Screen(console)
+    return WatchLines() if plain or not sys.stdout.isatty() else Screen(console)

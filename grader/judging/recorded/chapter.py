@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from grader.judging.evidence import Evidence
-from grader.judging.recorded.values import Reader, Writer
+from grader.judging.recorded.values import ValueReader, ValueWriter
 from grader.suite.check import Check
 from grader.suite.expected import Tape
 
@@ -49,12 +49,12 @@ def of_slip(check: Check, slip: str) -> Evidence:
     found = told.get(check.name, {}).get(slip)
     if found is None:
         return UNKNOWN
-    return PASSED if found == "passed" else _evidence(found, Reader(numbers))
+    return PASSED if found == "passed" else _evidence(found, ValueReader(numbers))
 
 
 def expected_files(stem: str, expected: Expected) -> dict[str, bytes]:
     """Write down what a chapter expects."""
-    writer = Writer()
+    writer = ValueWriter()
     told = {
         name: {key: [writer.write(one) for one in kept] for key, kept in of_one.items()}
         for name, of_one in expected.items()
@@ -64,7 +64,7 @@ def expected_files(stem: str, expected: Expected) -> dict[str, bytes]:
 
 def slips_files(full: str, slips: Slips) -> dict[str, bytes]:
     """Write down what the slips of an exercise give."""
-    writer = Writer()
+    writer = ValueWriter()
     told = {
         check: {name: _written(evidence, writer) for name, evidence in of_one.items()}
         for check, of_one in slips.items()
@@ -72,14 +72,14 @@ def slips_files(full: str, slips: Slips) -> dict[str, bytes]:
     return _files(f"{full}.slips", told, writer)
 
 
-def _written(evidence: Evidence, writer: Writer) -> Any:
+def _written(evidence: Evidence, writer: ValueWriter) -> Any:
     if evidence.passed:
         return "passed"
     actual = writer.write(evidence.actual)
     return [evidence.verdict, evidence.where, evidence.kind, actual, evidence.error]
 
 
-def _evidence(told: list[Any], reader: Reader) -> Evidence:
+def _evidence(told: list[Any], reader: ValueReader) -> Evidence:
     verdict, where, kind, actual, error = told
     return Evidence(
         verdict, tuple(map(tuple, where)), _tuple(kind), reader.read(actual), _tuple(error)
@@ -90,7 +90,7 @@ def _tuple(told: list[Any] | None) -> Any:
     return None if told is None else tuple(told)
 
 
-def _files(name: str, told: Any, writer: Writer) -> dict[str, bytes]:
+def _files(name: str, told: Any, writer: ValueWriter) -> dict[str, bytes]:
     numbers = io.BytesIO()
     np.save(numbers, writer.numbers())
     return {f"{name}.json": json.dumps(told).encode(), f"{name}.npy": numbers.getvalue()}
@@ -101,7 +101,7 @@ def _tape(stem: str, name: str, device: str) -> Tape | None:
     if read is None:
         return None
     told, numbers = read
-    each: Callable[[Any], Any] = Reader(numbers, device).read
+    each: Callable[[Any], Any] = ValueReader(numbers, device).read
     return Tape({key: [*map(each, kept)] for key, kept in told.get(name, {}).items()})
 
 

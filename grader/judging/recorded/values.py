@@ -19,7 +19,7 @@ class Strange:
     kind: str
 
 
-class Writer:
+class ValueWriter:
     """Collects the numbers of many values."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Writer:
         return np.concatenate([np.empty(0), *self._numbers])
 
 
-class Reader:
+class ValueReader:
     """Reads values back.
 
     Args:

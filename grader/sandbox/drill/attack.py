@@ -12,7 +12,7 @@ Open = Literal["anyone", "root", "tracers", "perhaps"]
 
 
 @dataclass(frozen=True)
-class World:
+class Target:
     """What an attack may know: more than any submission will.
 
     Attributes:
@@ -26,6 +26,7 @@ class World:
         address: where in the judge's memory its secret lies.
         port: of a TCP listener of the judge.
         socket: the path of a listening Unix socket of the judge.
+        library: a file of one of the system's libraries.
         talk: the descriptor of its own connection.
         memory: the megabytes that it may use.
         disk: the megabytes that it may write.
@@ -43,6 +44,7 @@ class World:
     address: int
     port: int
     socket: str
+    library: str
     talk: int
     memory: int
     disk: int
@@ -55,7 +57,7 @@ class World:
 
 
 # says what it got; says nothing, or fails, when it was stopped
-Deed = Callable[[World], "object | None"]
+Deed = Callable[[Target], "object | None"]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from grader.sandbox.drill.attack import Deed, World
+from grader.sandbox.drill.attack import Deed, Target
 
 WORK: dict[str, Deed] = {}
 NEEDS_SCRATCH = ("save_to_file", "temporary_files")
@@ -24,7 +24,7 @@ def work(deed: Deed) -> Deed:
 
 
 @work
-def import_own_answer(world: World) -> object:
+def import_own_answer(world: Target) -> object:
     """Import the submission."""
     sys.path.append(world.own)
     import ex01_scores  # type: ignore[import-not-found]
@@ -33,7 +33,7 @@ def import_own_answer(world: World) -> object:
 
 
 @work
-def train(_: World) -> object:
+def train(_: Target) -> object:
     """Train a layer; the first optimizer loads eight hundred modules."""
     import torch
 
@@ -46,7 +46,7 @@ def train(_: World) -> object:
 
 
 @work
-def save_to_memory(_: World) -> object:
+def save_to_memory(_: Target) -> object:
     """Save a tensor and load it again."""
     import torch
 
@@ -57,7 +57,7 @@ def save_to_memory(_: World) -> object:
 
 
 @work
-def save_to_file(_: World) -> object:
+def save_to_file(_: Target) -> object:
     """Save a tensor to the working folder and load it again."""
     import torch
 
@@ -66,7 +66,7 @@ def save_to_file(_: World) -> object:
 
 
 @work
-def temporary_files(world: World) -> object:
+def temporary_files(world: Target) -> object:
     """Use a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "notes").write_text("x" * 100_000)
@@ -74,7 +74,7 @@ def temporary_files(world: World) -> object:
 
 
 @work
-def numbers(_: World) -> object:
+def numbers(_: Target) -> object:
     """Calculate with NumPy and with PyTorch's linear algebra."""
     import numpy as np
     import torch
@@ -83,7 +83,7 @@ def numbers(_: World) -> object:
 
 
 @work
-def threads(world: World) -> object:
+def threads(world: Target) -> object:
     """Work in as many threads as one may have."""
     import torch
 
@@ -103,7 +103,7 @@ def threads(world: World) -> object:
 
 
 @work
-def threads_of_pytorch(_: World) -> object:
+def threads_of_pytorch(_: Target) -> object:
     """Have PyTorch itself use several threads."""
     import torch
 
@@ -113,7 +113,7 @@ def threads_of_pytorch(_: World) -> object:
 
 
 @work
-def alarm(_: World) -> object:
+def alarm(_: Target) -> object:
     """Be woken by the clock."""
 
     def wake(*_: Any) -> None:
@@ -129,7 +129,7 @@ def alarm(_: World) -> object:
 
 
 @work
-def too_much_for_pytorch(world: World) -> object:
+def too_much_for_pytorch(world: Target) -> object:
     """Be told by PyTorch that the memory is used up, and go on."""
     import torch
 
@@ -141,7 +141,7 @@ def too_much_for_pytorch(world: World) -> object:
 
 
 @work
-def too_much_for_python(world: World) -> object:
+def too_much_for_python(world: Target) -> object:
     """Be told by Python that the memory is used up, and go on."""
     try:
         bytearray(world.memory * 2 << 20)
@@ -151,7 +151,7 @@ def too_much_for_python(world: World) -> object:
 
 
 @work
-def most_of_memory(world: World) -> object:
+def most_of_memory(world: Target) -> object:
     """Use nearly all memory that one may."""
     import torch
 
@@ -159,7 +159,7 @@ def most_of_memory(world: World) -> object:
 
 
 @work
-def crash_reports(_: World) -> object:
+def crash_reports(_: Target) -> object:
     """Find the source of a module of PyTorch's, for a traceback."""
     import inspect
 

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -18,10 +19,11 @@ from typing import Any, Literal
 
 from grader.sandbox import environment, room
 from grader.sandbox.drill import floods, kernel_calls, network, processes, reading, writing
-from grader.sandbox.drill.attack import ATTACKS, Deed, World
+from grader.sandbox.drill.attack import ATTACKS, Deed, Target
 from grader.sandbox.drill.ordinary import NEEDS_SCRATCH, WORK
 from grader.sandbox.enclosure import enclose
 from grader.sandbox.isolation import Isolation
+from grader.sandbox.narrowing import narrow
 from grader.sandbox.nursery import prepare_nursery
 from grader.sandbox.walls import Walls
 
@@ -63,7 +65,7 @@ def got_through(results: dict[str, str]) -> list[str]:
 
 
 @contextmanager
-def _world() -> Iterator[World]:
+def _world() -> Iterator[Target]:
     """Build what is attacked, with this process as the judge."""
     secret = ctypes.create_string_buffer(SECRET)
     with ExitStack() as stack:
@@ -80,7 +82,7 @@ def _world() -> Iterator[World]:
             other = stack.enter_context(socket.socket(socket.AF_UNIX))
             other.bind(name)
             other.listen()
-        yield World(
+        yield Target(
             own=str(top / "batch/own"),
             secret=str(top / "hidden/solutions/ex01.py"),
             inner=str(top / "kit/coach/inner.py"),
@@ -91,6 +93,7 @@ def _world() -> Iterator[World]:
             address=ctypes.addressof(secret),
             port=server.getsockname()[1],
             socket=str(top / "judge.socket"),
+            library=_library(),
             talk=-1,
             memory=128,
             disk=4,
@@ -99,12 +102,17 @@ def _world() -> Iterator[World]:
         )
 
 
+def _library() -> str:
+    """Return the path of a library of the system's, if there is one where they are looked for."""
+    return str(next(Path("/usr/lib").glob("**/lib*.so*"), "/usr/lib"))
+
+
 def _file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
-def _walls(world: World, gpu: bool) -> Walls:
+def _walls(world: Target, gpu: bool) -> Walls:
     top = Path(world.secret).parents[2]
     return Walls(
         readable=(Path(world.own), top / "kit"),
@@ -125,7 +133,7 @@ def _deeds(isolation: Isolation, what: str) -> dict[str, Deed]:
     return {name: deed for name, deed in WORK.items() if name not in left_out}
 
 
-def _serve(isolation: Isolation, world: World, what: str, gpu: bool) -> None:
+def _serve(isolation: Isolation, world: Target, what: str, gpu: bool) -> None:
     """Be the nursery."""
     prepare_nursery(isolation)
     if what == "work":
@@ -133,6 +141,7 @@ def _serve(isolation: Isolation, world: World, what: str, gpu: bool) -> None:
 
         torch.set_num_threads(1)
         world = replace(world, memory=512)
+    narrow(isolation, lambda: None)
     os.environ["JUDGE_SECRET"] = "a nursery should not have it, and a worker must not"
     for name, deed in _deeds(isolation, what).items():
         here, there = socket.socketpair()
@@ -151,13 +160,27 @@ def _watch(worker: int, talk: socket.socket) -> str:
         said = talk.recv(4096).decode(errors="replace")
     except TimeoutError:
         said = "stopped: it said nothing"
+    ended = not said and _has_ended(worker)
     os.kill(worker, signal.SIGKILL)
-    status = os.waitpid(worker, 0)[1]
+    status = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
     talk.close()
-    return said or f"stopped: it ended, {os.waitstatus_to_exitcode(status)}"
+    if ended and status == -signal.SIGKILL:
+        return "through: it ended as if killed from outside"
+    return said or f"stopped: it ended, {status}"
 
 
-def _work(deed: Deed, isolation: Isolation, walls: Walls, world: World) -> None:
+def _has_ended(worker: int) -> bool:
+    """Say whether a worker that has hung up ends by itself, and leave it to be collected."""
+    look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    until = time.monotonic() + _SECONDS
+    while time.monotonic() < until:
+        if os.waitid(os.P_PID, worker, look):
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def _work(deed: Deed, isolation: Isolation, walls: Walls, world: Target) -> None:
     """Be a worker; does not return."""
     said = "broken: "
     try:
@@ -174,4 +197,4 @@ def _work(deed: Deed, isolation: Isolation, walls: Walls, world: World) -> None:
 
 if __name__ == "__main__":
     _isolation, _its_world, _what, _gpu = json.load(sys.stdin)
-    _serve(Isolation.from_json(_isolation), World(**_its_world), _what, _gpu)
+    _serve(Isolation.from_json(_isolation), Target(**_its_world), _what, _gpu)

@@ -1,0 +1,1 @@
+"""Writing the four files of a new chapter."""

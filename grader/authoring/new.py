@@ -1,0 +1,45 @@
+"""Writing the four files of a new chapter, which `grader check` proves as they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from grader.authoring import template
+from grader.chapters import places
+
+STEM = re.compile(r"ex(\d\d)_([a-z][a-z0-9_]*)")
+CLASS = "leave it out, and write the class as the example of grader/WRITING.md does"
+
+
+class NotWritten(Exception):
+    """The chapter cannot be written; the sentence says why."""
+
+
+def write(stem: str, names: list[str]) -> list[Path]:
+    """Write a chapter, and return its files.
+
+    Args:
+        stem: such as `ex08_positions`.
+        names: its functions; if there are none, one that is called like the chapter.
+
+    Raises:
+        NotWritten: the stem or a name will not do, or a file is there already.
+    """
+    found = STEM.fullmatch(stem)
+    if found is None:
+        raise NotWritten(f"`{stem}` is no chapter's name, such as ex08_positions")
+    names = names or [found.group(2)]
+    for name in names:
+        if not name.isidentifier() or name.startswith("_"):
+            raise NotWritten(f"`{name}` is no function's name")
+        if name[0].isupper():
+            raise NotWritten(f"`{name}` is a class's name, and only functions are written: {CLASS}")
+    paths = list(places.files_of(stem))
+    taken = next((path for path in paths if path.exists()), None)
+    if taken is not None:
+        raise NotWritten(f"{places.short(taken)} is there already")
+    texts = template.texts(stem, int(found.group(1)), found.group(2), names)
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths

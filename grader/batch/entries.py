@@ -1,0 +1,169 @@
+"""What lies in a folder: submissions, work that cannot be graded, and what is passed over."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from grader.batch.folders import BELOW
+from grader.batch.meant import by_student, known_stems
+from grader.batch.members import like_a_chapter
+from grader.batch.names import listed, shortened
+from grader.batch.reading import ARCHIVES, OTHER_ARCHIVES, Loose
+
+Reads = Callable[[Path], bool]
+# of systems and tools, and nobody's work
+LEFTOVERS = {
+    "__macosx", "__pycache__", ".ds_store", ".git", ".gitignore", ".gitkeep",
+    ".ipynb_checkpoints", "desktop.ini", "thumbs.db",
+}  # fmt: skip
+APPLE_DOUBLE = "._"
+HIDES = (".", "__")
+# beside the chapters in the kit itself
+KITS_OWN = (BELOW, "solutions")
+
+# why work is not graded
+LINK = "it is a link, and links are not followed: give the place it leads to"
+LOST_ARCHIVE = "it is a link that leads nowhere: put the archive itself there"
+HIDDEN_WORK = "its name begins with . or __, as those of tools do: give it another name"
+ASTRAY = "beside submissions, and whose it is cannot be told: put it in a folder of its own"
+
+TWICE = "{}: it is not clear which one is {}: leave one"
+
+# why an entry is passed over
+HIDDEN = "named as by a tool, with . or __ in front, and no chapters were found"
+LOOSE = "neither a folder nor a .zip or .tar.gz"
+NOWHERE = "a link that leads nowhere: put the submission itself there"
+BESIDE = "the chapters beside it are the submission: move it elsewhere to have it graded"
+
+
+@dataclass
+class Contents:
+    """What a folder holds; no submissions if it is itself one.
+
+    Attributes:
+        submissions: for each the reason why it cannot be graded, or nothing.
+        passed_over: for each reason the names of what is passed over.
+        loose: of submissions that are loose files, these.
+    """
+
+    submissions: dict[Path, str] = field(default_factory=dict)
+    passed_over: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    loose: dict[Path, Loose] = field(default_factory=dict)
+
+    def sentences(self, folder: Path) -> Iterator[str]:
+        """Say what is passed over, in one sentence for each reason."""
+        for why, names in self.passed_over.items():
+            yield f"passed over {listed(names)} in {shortened(folder.name, 60)}: {why}"
+
+
+def look_into(folder: Path, reads: Reads) -> Contents:
+    """Sort what lies in a folder.
+
+    Args:
+        folder: whatever the user gave; what cannot be looked into counts as one submission.
+        reads: tells whether chapters can be read from a folder or an archive.
+    """
+    found = Contents()
+    try:
+        entries = [
+            folder / name
+            for name in sorted(os.listdir(folder))
+            if not _left_over(folder / name, reads)
+        ]
+    except OSError:
+        return found
+    if not os.access(folder, os.X_OK):  # its names can be read, but nothing more
+        return found
+    entries = _by_student(folder, entries, found)
+    beside = None if found.loose else _beside_chapters(folder, entries, reads)
+    if beside is None:
+        loose = [e for e in entries if _of_the_kit(e.name) and not os.path.isdir(e)]
+        for entry in entries:
+            if entry not in loose:
+                _sort_in(entry, found, reads)
+        if loose:
+            more = f"with {len(loose) - 1} more " if loose[1:] else ""
+            found.submissions[loose[0]] = f"it lies {more}{ASTRAY}"
+    elif beside:
+        found.passed_over[BESIDE] = [entry.name for entry in beside]
+    return found
+
+
+def _by_student(folder: Path, entries: list[Path], found: Contents) -> list[Path]:
+    """Take loose files that are several students' for submissions; return what is left."""
+    if any(map(_of_the_kit, _chapters(folder))):
+        return entries  # it is somebody's own folder, or chapters are astray
+    files = [entry for entry in entries if entry.is_file() and not entry.is_symlink()]
+    taken: set[Path] = set()
+    for whose, handed in by_student(files).items():
+        place = folder / whose
+        twice = [file for file, count in Counter(file for file, _ in handed).items() if count > 1]
+        near = " and ".join(path.name for file, path in handed if file in twice[:1])
+        found.submissions[place] = TWICE.format(near, twice[0]) if twice else ""
+        found.loose[place] = Loose(tuple(handed))
+        taken |= {path for _, path in handed}
+    return [entry for entry in entries if entry not in taken]
+
+
+def _beside_chapters(folder: Path, entries: list[Path], reads: Reads) -> list[Path] | None:
+    """List the submissions beside a submission's chapters; None if there are no such chapters.
+
+    An older version may lie beside somebody's chapters. Where two or more submissions do, it is
+    a class, and the chapters are astray. What is only called like a chapter is so beside one.
+    """
+    chapters = _chapters(folder) + _chapters(folder / BELOW)
+    if not chapters:
+        return None
+    enough = 2 if any(map(_of_the_kit, chapters)) else 1
+    others = (entry for entry in entries if _beyond_doubt(entry) and reads(entry))
+    beside = list(itertools.islice(others, enough))
+    return None if len(beside) == enough else beside
+
+
+def _beyond_doubt(entry: Path) -> bool:
+    plain = not entry.is_symlink() and not entry.name.startswith(HIDES)
+    return plain and entry.name not in KITS_OWN and (os.path.isdir(entry) or _called_archive(entry))
+
+
+def _sort_in(entry: Path, found: Contents, reads: Reads) -> None:
+    is_folder, is_archive = os.path.isdir(entry), _called_archive(entry)
+    if not (is_folder or is_archive):
+        found.passed_over[LOOSE if os.path.exists(entry) else NOWHERE].append(entry.name)
+    elif entry.is_symlink():
+        found.submissions[entry] = LINK if os.path.exists(entry) else LOST_ARCHIVE
+    elif not entry.name.startswith(HIDES):
+        whose = entry.name == BELOW and _chapters(entry)
+        found.submissions[entry] = f"it lies {ASTRAY}" if whose else ""
+    elif _chapters(entry) or reads(entry):
+        found.submissions[entry] = HIDDEN_WORK
+    else:
+        found.passed_over[HIDDEN].append(entry.name)
+
+
+def _chapters(folder: Path) -> list[str]:
+    """List what is called like a chapter in a folder, but for folders that are."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return [name for name in names if like_a_chapter(name) and not os.path.isdir(folder / name)]
+
+
+def _of_the_kit(name: str) -> bool:
+    return like_a_chapter(name) and PurePath(name).stem.lower() in known_stems()
+
+
+def _called_archive(entry: Path) -> bool:
+    # one of a kind that is not opened is somebody's submission, too, and gets a sentence
+    return entry.name.lower().endswith(ARCHIVES + OTHER_ARCHIVES)
+
+
+def _left_over(entry: Path, reads: Reads) -> bool:
+    """Tell whether something was left behind by a system; a folder with chapters was not."""
+    named = entry.name.lower() in LEFTOVERS or entry.name.startswith(APPLE_DOUBLE)
+    return named and not (entry.is_dir() and not entry.is_symlink() and reads(entry))

@@ -1,0 +1,124 @@
+"""Which chapter a file is meant as, and whose it is, by a name that platforms and people gave it.
+
+obrienvera_LATE_12960_600620_ex01_scores-1.py   Canvas: login, number of the student, of the upload
+ex01_scores_jane_doe.py   Jane Doe - ex01_scores.py   ex01 (1).py   ex01_scores.py.txt
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from grader import places
+from grader.batch.sources import LARGEST
+from grader.reports.roster import CANVAS
+
+# what is added to a name without saying whose it is
+NO_NAME = re.compile(
+    r"v?\d+|\(\d+\)|final|latest|new|old|copy|kopie|of|my|draft|late|fixed|done|solution|solutions"
+    r"|solved|submission|homework|hw|assignment|chapter|ex",
+    re.IGNORECASE,
+)
+# what stands beside a chapter, and is none
+BESIDE = re.compile(r"helpers?|utils?|notes?|tests?|scratch|plots?|backup|bak", re.IGNORECASE)
+BETWEEN = re.compile(r"[\s_\-.,]+")
+
+
+@dataclass(frozen=True)
+class Meant:
+    """What a file's name says.
+
+    Attributes:
+        file: the chapter's own file name.
+        whose: who handed it in, as far as the name says so.
+        sure: whether it can mean nothing else in somebody's own folder.
+    """
+
+    file: str
+    whose: str
+    sure: bool
+
+
+@functools.cache
+def known_stems() -> tuple[str, ...]:
+    """List the chapters of this kit, without importing them."""
+    return tuple(sorted(path.stem for path in (places.ROOT / "grader" / "coach").glob("ex*.py")))
+
+
+@functools.lru_cache(maxsize=4096)
+def meant(name: str) -> Meant | None:
+    """Say which chapter a file is meant as; None if it is called so, or like none or several.
+
+    Args:
+        name: of the file, without folders.
+    """
+    path = PurePosixPath(name)
+    if path.suffix.lower() == ".txt" and PurePosixPath(path.stem).suffix.lower() in LARGEST:
+        path = PurePosixPath(path.stem)
+    suffix = path.suffix.lower()
+    if suffix not in LARGEST or (path.name == name and path.stem.lower() in known_stems()):
+        return None
+    found = _found(path.stem)
+    if found is None:
+        return None
+    stem, before, after = found
+    if any(BESIDE.fullmatch(word) for side in (before, after) for word in BETWEEN.split(side)):
+        return None
+    whose = _whose(before, after)
+    return Meant(stem + suffix, whose, sure=stem.lower() in path.stem.lower() or not whose)
+
+
+def _found(text: str) -> tuple[str, str, str] | None:
+    """Find the one chapter that a text names, by its whole stem or by its number; and the rest."""
+    for shorten in (str, _number):
+        hits = [
+            (stem, hit)
+            for stem in known_stems()
+            if (hit := re.search(rf"(?<![a-z0-9]){shorten(stem)}(?![a-z0-9])", text, re.IGNORECASE))
+        ]
+        if len(hits) == 1:
+            stem, hit = hits[0]
+            return stem, text[: hit.start()], text[hit.end() :]
+        if hits:
+            return None
+    return None
+
+
+def _number(stem: str) -> str:
+    return stem.split("_", maxsplit=1)[0]
+
+
+def _whose(before: str, after: str) -> str:
+    """Read off who it is: of both sides of the chapter one may say it."""
+    canvas = CANVAS.fullmatch(before)
+    if canvas:
+        return f"{canvas['name']}_{canvas['number']}"
+    sides = [_name(side) for side in (before, after)]
+    return "" if all(sides) else "".join(sides)
+
+
+def _name(text: str) -> str:
+    words = [word for word in BETWEEN.split(text) if word and not NO_NAME.fullmatch(word)]
+    return "_".join(words)
+
+
+def by_student(files: Iterable[Path]) -> dict[str, list[tuple[str, Path]]]:
+    """Group loose files by who handed them in, with the names that their chapters have.
+
+    There is nobody where it is not beyond doubt that these are several people: two have to have
+    handed in the same chapter, or a platform must have named them.
+    """
+    found: dict[str, list[tuple[str, Path]]] = {}
+    spelled: dict[str, str] = {}
+    for path in files:
+        said = meant(path.name)
+        if said is not None and said.whose:
+            whose = spelled.setdefault(said.whose.casefold(), said.whose)
+            found.setdefault(whose, []).append((said.file, path))
+    chapters = [{PurePosixPath(file).stem for file, _ in handed} for handed in found.values()]
+    shared = sum(map(len, chapters)) > len(set().union(*chapters)) if chapters else False
+    of_platform = any(CANVAS.match(path.name) for handed in found.values() for _, path in handed)
+    return found if shared or of_platform else {}

@@ -1,0 +1,177 @@
+"""Reading submissions in a process with limits: what is handed in can be made to take for ever.
+
+Unpacking and parsing are done by code that was not written for hostile data. Here they may take
+what they want of a process that is ended when it is too much, and replaced for the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+from grader.batch.reading import Place, is_plain, read
+from grader.batch.sources import Unusable
+
+# for a submission: seconds of the processor, and bytes of addresses
+SECONDS, MEMORY = 10, 2**30
+# how many times that may pass on the wall; where the system cannot tell the processor's, it decides
+WALL = 3 if sys.platform == "win32" else 10
+START_LIMIT = 60.0
+TOO_MUCH = (
+    f"reading it took more than {SECONDS} s or {MEMORY // 2**30} GB: hand in plain ex*.py, or "
+    "notebooks with less in them"
+)
+Names = Mapping[str, Sequence[str]]
+
+
+class SubmissionReader:
+    """Reads one submission after the other; the process is started when it is first needed.
+
+    One thread uses it; any thread may stop it.
+
+    Args:
+        seconds: of the processor, for each submission.
+        memory: how many bytes of addresses the process may have.
+    """
+
+    def __init__(self, seconds: int = SECONDS, memory: int = MEMORY) -> None:
+        self._seconds, self._memory = seconds, memory
+        self._process: SpawnProcess | None = None
+        self._mine: Connection
+
+    def __enter__(self) -> SubmissionReader:
+        """Start nothing yet."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the process, if there is one."""
+        self.stop()
+        if self._process is not None:
+            self._process.join()
+            self._mine.close()
+            self._process = None
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, while there is one."""
+        return self._process.pid if self._process is not None else None
+
+    def read(self, path: Place, tell: Callable[[str], None] = lambda _: None) -> dict[str, bytes]:
+        """Read the sources of a submission's chapters, by names that end in `.py`.
+
+        Args:
+            path: a folder, an archive, or loose files.
+            tell: is given a sentence for a file that counts under another name, or does not count.
+
+        Raises:
+            Unusable: with the reason as a sentence that can be printed anywhere.
+            OSError: no process can be started.
+        """
+        if is_plain(path):
+            return read(path, tell=tell)
+        from grader.chapters import catalogue  # it imports torch, which the process does without
+
+        try:
+            whole = path.absolute() if isinstance(path, Path) else path
+            return self._ask(whole, catalogue().names(), tell)
+        except (EOFError, ConnectionError):
+            self.__exit__()
+            raise Unusable(TOO_MUCH) from None
+
+    def stop(self) -> None:
+        """End the process, from any thread."""
+        process = self._process
+        if process is not None:
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                process.kill()
+
+    def _ask(self, path: Place, names: Names, tell: Callable[[str], None]) -> dict[str, bytes]:
+        if self._process is None or not self._process.is_alive():
+            self.__exit__()
+            self._start()
+        self._mine.send((path, names))
+        if not self._mine.poll(WALL * self._seconds):
+            raise EOFError
+        said = self._mine.recv()
+        if isinstance(said, Exception):
+            raise said
+        found: dict[str, bytes]
+        found, notes = said
+        for note in notes:
+            tell(note)
+        return found
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._mine, theirs = context.Pipe()
+        limits = (theirs, self._seconds, self._memory)
+        self._process = context.Process(target=_serve, args=limits, daemon=True)
+        self._process.start()
+        theirs.close()
+        try:
+            if self._mine.poll(START_LIMIT):
+                self._mine.recv()
+                return
+        except (EOFError, ConnectionError):
+            pass
+        self.__exit__()
+        raise OSError("the process that reads submissions does not start")
+
+
+def _serve(connection: Connection, seconds: int, memory: int) -> None:
+    """Be the process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _limit_memory(memory)
+    connection.send(None)
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            path, names = connection.recv()
+            _limit_time(seconds)
+            notes: list[str] = []
+            try:
+                said: object = (read(path, names, notes.append), notes)
+            except MemoryError:
+                return
+            except Unusable as problem:
+                said = Unusable(str(problem))
+            except Exception as problem:
+                said = RuntimeError(f"{type(problem).__name__}: {problem}"[:500])
+            connection.send(said)
+
+
+def _end_with_parent() -> None:
+    """End when the process that started this one does, however it ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
+
+
+def _limit_memory(most: int) -> None:
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _limit_time(seconds: int) -> None:
+    """Let the system end this process, whatever it is at, when it has used what it may."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        end, most = (
+            int(time.process_time()) + seconds + 1,
+            resource.getrlimit(resource.RLIMIT_CPU)[1],
+        )
+        resource.setrlimit(resource.RLIMIT_CPU, (end, most))

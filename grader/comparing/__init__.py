@@ -1,0 +1,1 @@
+"""Comparing: a solved function beside the reference answer and other right ways to write it."""

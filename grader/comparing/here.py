@@ -1,0 +1,15 @@
+"""Where what can be compared with lies; nothing is imported to know it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader.places import SOLUTIONS
+
+FOLDER = Path(__file__).parent / "sealed"
+LEFT_OUT = "this pack holds no reference answers to compare with: your instructor left them out"
+
+
+def anything_there() -> bool:
+    """Tell whether there is anything to compare with, for any function."""
+    return FOLDER.is_dir() or SOLUTIONS.is_dir()

@@ -1,0 +1,87 @@
+"""What the process does that trains the student's model and draws it."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.finishing import paper
+from grader.pictures.model import Picture, Row, pack
+
+if TYPE_CHECKING:
+    from grader.chapters import World
+    from grader.showing.child import TimedSender
+
+NAME = "Your model"
+NARROW = 60
+SAYS = "trained by your own functions, from the first word to the last."
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The end.
+
+    Attributes:
+        answers: the folder of answers; None for the student's exercises.
+        sentences: one's own, whose last word is the one to follow.
+        seconds: how long one call may take.
+    """
+
+    answers: str | None = None
+    sentences: tuple[tuple[str, ...], ...] = ()
+    seconds: float = 10.0
+
+    def work(self, line: TimedSender) -> None:
+        """Send two pictures: the trained model, and what has been built."""
+        from grader.chapters import catalogue
+        from grader.finishing.drawing import NotToBeDrawn, draw
+        from grader.showing.child import world_of
+        from grader.showing.workbench import Workbench
+
+        known = catalogue()
+        world = line.world = world_of(self.answers)
+        line.picture = Picture(NAME, SAYS)
+        bench = Workbench(known, world, "", line.announce)
+        try:
+            draw(bench, line.picture, self.sentences)
+        except NotToBeDrawn as problem:
+            line.picture.trouble = textwrap.wrap(str(problem), NARROW)
+            line.picture.state = "stopped"
+        line.send({"done": pack(line.picture)})
+        line.send({"done": pack(_built(world))})
+
+
+def _built(world: World) -> Picture:
+    """List the boxes of the paper's figures with the student's own functions."""
+    built = Picture("What you have built", paper.SAYS)
+    for title, parts in paper.FIGURES.items():
+        notes = [line for part in parts for line in _lines(part, lambda full: _where(world, full))]
+        built.rows.append(Row(title, notes=notes))
+    built.rows.append(Row("What the figures show and this kit does not build.",
+                          notes=[f"- {text}" for text in paper.NOT_BUILT]))  # fmt: skip
+    built.rows.append(Row("What to read next.", notes=[f"- {text}" for text in paper.READ_NEXT]))
+    return built
+
+
+def _lines(part: paper.Box, where: Callable[[str], str]) -> Iterator[str]:
+    adds = f" ({part.adds})" if part.adds else ""
+    named = [f"{full.split('.')[1]}, {where(full)}" for full in part.names]
+    yield f"- {part.box}:  {'  and  '.join(named)}{adds}"
+
+
+def _where(world: World, full: str) -> str:
+    """Say where a function begins."""
+    from grader.places import short
+    from grader.written.cells import place
+
+    stem, name = full.split(".")
+    text = world.source(stem) or b""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        tree = ast.Module([], [])
+    lines = [node.lineno for node in tree.body if getattr(node, "name", "") == name]
+    return place(text, lines[-1]).begins(short(world.path(stem))) if lines else "not there yet"

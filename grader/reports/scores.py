@@ -1,0 +1,83 @@
+"""The table of scores on a terminal, which stay whole however long the names are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from grader.reports.text import for_log, one_line
+from grader.results import DEVICES, State, SubmissionResult, number
+
+# from the right, they are left out where there is no room
+STATES: tuple[State, ...] = ("solved", "to polish", "wrong", "not started")
+COLUMNS = (*DEVICES, *STATES, "device-ready")
+NAME_AT_LEAST = 10
+DOTS = "..."
+
+
+def show_scores(graded: Sequence[SubmissionResult], console: Console) -> None:
+    """Print a row for each submission: what gives way is the names, then columns on the right."""
+    rows = [_cells(submission) for submission in graded]
+    widths = [max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)]
+    shown = len(widths)
+    while shown > len(DEVICES) and _room(console, widths[:shown]) < NAME_AT_LEAST:
+        shown -= 1
+    room = max(NAME_AT_LEAST, _room(console, widths[:shown]))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("submission", no_wrap=True)
+    for column, width in zip(COLUMNS[:shown], widths, strict=False):
+        table.add_column(column, justify="right", min_width=width, no_wrap=True)
+    for submission, cells in zip(graded, rows, strict=True):
+        name = _written(clean(submission.identity), console.encoding)
+        table.add_row(Text(in_cells(name, room)), *cells[:shown])
+    console.print(table)
+    if COLUMNS[shown:]:
+        console.print(f"not shown, for want of room: {', '.join(COLUMNS[shown:])}")
+
+
+def in_cells(text: str, most: int) -> str:
+    """Fit a line into so many cells of a terminal; where it is too long it loses its middle."""
+    if cell_len(text) <= most:
+        return text
+    back = (most - len(DOTS)) // 2
+    front = set_cell_size(text, most - len(DOTS) - back).rstrip()
+    tail = text
+    while tail and (
+        cell_len(tail) > back or not cell_len(tail[0])
+    ):  # an accent stays with its letter
+        tail = tail[1:]
+    return f"{front}{DOTS}{tail}"
+
+
+def clean(text: str) -> str:
+    """Keep control characters from the terminal, and commands from a CI system's log."""
+    return for_log(one_line(text))
+
+
+def points(score: Fraction | None) -> str:
+    """Write a score; what was not run is not 0."""
+    return "not run" if score is None else f"{number(score):.2f}"
+
+
+def _room(console: Console, widths: Sequence[int]) -> int:
+    return console.width - sum(widths) - len(widths) * 2
+
+
+def _written(text: str, encoding: str) -> str:
+    """Spell out already here what the terminal's encoding lacks: it takes more room."""
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _cells(submission: SubmissionResult) -> list[str]:
+    first = submission.devices[0]
+    ready, ran = submission.device_ready
+    return [
+        *(points(submission.score(device)) for device in DEVICES),
+        *(str(submission.count(state, first)) for state in STATES),
+        f"{ready} of {ran}",
+    ]

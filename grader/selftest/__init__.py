@@ -1,1 +1,0 @@
-"""The kit's own tests: run by .ci/run, not by a student's plain pytest."""
