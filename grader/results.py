@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -25,6 +26,7 @@ class CheckResult:
         message: what the student reads.
         slip: the name of the mistake, if it is known.
         because: what alone makes it fail, if that lies earlier.
+        follows: whether it was tried, and passes, with what it fails because of put right.
         about: what it is about, as the suite says it; "devices" is counted in reports.
     """
 
@@ -36,6 +38,7 @@ class CheckResult:
     slip: str | None = None
     because: tuple[str, ...] = ()
     about: str = ""
+    follows: bool = False
 
     @property
     def passed(self) -> bool:
@@ -88,12 +91,24 @@ class ExerciseResult:
             return ()
         return tuple(dict.fromkeys(name for check in failed for name in check.because))
 
+    def because(self, device: str) -> tuple[str, ...]:
+        """Name the earlier functions or files that checks of this one fail because of."""
+        named = (name for check in self.on(device) for name in check.because)
+        return tuple(dict.fromkeys(named))
+
     def earned(self, device: str) -> Fraction:
         """Share the points among the checks; nothing before every core check has passed."""
+        return self._shared([(check.core, check.passed) for check in self.on(device)])
+
+    def follow_through(self, device: str) -> Fraction:
+        """Share the points as if the earlier functions were right that make checks of it fail."""
         ran = self.on(device)
-        if any(check.core and not check.passed for check in ran):
+        return self._shared([(check.core, check.passed or check.follows) for check in ran])
+
+    def _shared(self, ran: Sequence[tuple[bool, bool]]) -> Fraction:
+        if any(core and not passed for core, passed in ran):
             return Fraction(0)  # no points for what holds by accident
-        passed = sum(check.passed for check in ran)
+        passed = sum(passed for _, passed in ran)
         if passed == self.total:
             return self.points
         # to the hundredth, so that what a report prints adds up to its total
@@ -111,6 +126,7 @@ class SubmissionResult:
         devices: those that it was run on.
         seed: of its inputs, where that is not the run's.
         notes: of files that count under another name, or do not count.
+        unused: the names of files that have no part in the verdict.
     """
 
     identity: str
@@ -119,12 +135,19 @@ class SubmissionResult:
     devices: tuple[str, ...] = ()
     seed: int | None = None
     notes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
     def score(self, device: str) -> Fraction | None:
         """Add up the points of a device; None where it was not run."""
         if device not in self.devices:
             return None
         return sum((e.earned(device) for e in self.exercises), Fraction(0))
+
+    def follow_through(self, device: str) -> Fraction | None:
+        """Add up the points as if an earlier slip cost nothing in later functions."""
+        if device not in self.devices:
+            return None
+        return sum((e.follow_through(device) for e in self.exercises), Fraction(0))
 
     @property
     def possible(self) -> Fraction:
@@ -146,6 +169,10 @@ class SubmissionResult:
         if self.problem:
             return Fraction(0) if device == "cpu" else None
         return self.score(device)
+
+    def reported_follow_through(self, device: str) -> Fraction | None:
+        """The score as if an earlier slip cost nothing later, as reports give it."""
+        return self.reported(device) if self.problem else self.follow_through(device)
 
     @property
     def final(self) -> Fraction:

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from grader.batch.members import Member, Type, concerns
+from grader.batch.members import Member, Type, concerns, like_a_chapter
 from grader.batch.sources import Unusable
 
 BELOW = "exercises"
@@ -19,7 +19,7 @@ def members(folder: Path) -> list[Member]:
     """List what may count, directly in a folder and under its `exercises/`."""
     found = list(_within(folder, ""))
     below = folder / BELOW
-    if below.is_symlink() and not found:
+    if below.is_symlink() and not any(like_a_chapter(one.name) for one in found):
         raise Unusable(f"{BELOW}/ is a link, and links are not followed: hand in the folder itself")
     if below.is_dir() and not below.is_symlink():
         found += _within(below, f"{BELOW}/")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
 from grader.batch.bench import BatchStopped, GradingError, NoBench
 from grader.batch.names import shortened
 from grader.batch.plan import GradingPlan, content
 from grader.batch.reader import SubmissionReader
-from grader.batch.sources import Unusable
+from grader.batch.sources import Told, Unusable
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
@@ -45,8 +45,8 @@ def grade_one(
         NoBench: no submission can be graded here.
     """
     try:
-        notes: list[str] = []
-        files = submission.files(reader, notes.append)
+        told = Told()
+        files = submission.files(reader, told)
         own = _own_plan(submission.identity, content(files), plan, store)
         where = (submission.identity, content(files), own.fingerprint)
         known = store.find(*where) if store else None
@@ -56,7 +56,7 @@ def grade_one(
             if store:
                 store.keep(*where, own.seed, found)
         seed = None if own is plan else own.seed
-        return _put_together(submission, plan, found, seed, notes), found is known
+        return _put_together(submission, plan, found, seed, told), found is known
     except (BatchStopped, NoBench):
         raise
     except (Unusable, GradingError, OSError) as problem:
@@ -114,7 +114,7 @@ def _put_together(
     plan: GradingPlan,
     found: Mapping[str, list[CheckResult]],
     seed: int | None,
-    notes: Sequence[str],
+    told: Told,
 ) -> SubmissionResult:
     exercises = tuple(
         _shared(ExerciseResult(e.full, e.points, len(e.checks), tuple(map(_shared, found[e.full]))))
@@ -122,7 +122,8 @@ def _put_together(
     )
     return SubmissionResult(
         submission.identity, exercises=exercises, devices=plan.devices, seed=seed,
-        notes=tuple(shortened(note) for note in notes),
+        notes=tuple(shortened(note) for note in told.notes),
+        unused=tuple(shortened(name, 120) for name in told.unused),
     )  # fmt: skip
 
 

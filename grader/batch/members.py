@@ -10,9 +10,11 @@ from typing import Literal, NamedTuple
 
 from grader.batch.meant import meant
 from grader.batch.names import listed, shortened
-from grader.batch.sources import MEBIBYTE, NOTEBOOK, SCRIPT, Unusable, chapter_of, largest
+from grader.batch.sources import MEBIBYTE, NOTEBOOK, SCRIPT, Told, Unusable, chapter_of, largest
 
 MOST_FILES = 100
+# how deep the chapters lie at most where what lies beside them is looked at
+BESIDE_DEPTH = 3
 # modules that a project has beside what somebody wrote
 OF_TOOLS = ("_", ".", "test_", "conftest", "setup")
 LARGEST_IN_ALL = 64 * MEBIBYTE
@@ -79,9 +81,12 @@ def like_a_chapter(name: str) -> bool:
 
 
 def concerns(name: str) -> bool:
-    """Tell whether a member is to be listed: what is like a chapter, and modules beside it."""
-    last = _last(name)
-    return like_a_chapter(name) or (last.endswith(SCRIPT) and not last.startswith(OF_TOOLS))
+    """Tell whether a member is to be listed: what is like a chapter, and what may lie beside it."""
+    return like_a_chapter(name) or len(_path(name).parts) <= BESIDE_DEPTH
+
+
+def _is_module(name: str) -> bool:
+    return name.endswith(SCRIPT) and not name.startswith(OF_TOOLS)
 
 
 def largest_of(name: str) -> int:
@@ -91,32 +96,37 @@ def largest_of(name: str) -> int:
     return largest(last if said is None else said.file)
 
 
-def chosen(members: Iterable[Member], tell: Callable[[str], None] = lambda _: None) -> Chosen:
+def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
     """Read the files that count, from the uppermost folder that holds any.
 
     Args:
         members: those that concern us.
-        tell: is given a sentence for a file that counts under another name, or does not count.
+        told: is told of files that count under another name, or do not count.
 
     Raises:
         Unusable: there are none, or it is not clear which.
     """
+    told = told or Told()
     passed_over, folders, beside = [], defaultdict(list), defaultdict(list)
     for member in members:
-        if member.strays:
+        if not like_a_chapter(member.name):
+            if member.type != "folder" and not member.hidden:
+                beside[str(member.path.parent).casefold()].append(member.path.name)
+        elif member.strays:
             passed_over.append(f"{member.name} leads outside of the archive")
         elif member.hidden:
             passed_over.append(f"{member.name} is hidden")
-        elif like_a_chapter(member.name):
-            folders[str(member.path.parent).casefold()].append(member)
         else:
-            beside[str(member.path.parent).casefold()].append(member.path.name)
+            folders[str(member.path.parent).casefold()].append(member)
     for folder in _uppermost(folders):
         _refuse_twins(folders[folder])
-        files = _named(folders[folder], tell)
+        files = _named(folders[folder], told)
         if files:
-            if beside[folder]:
-                tell(f"not read: {listed(beside[folder])}: what a chapter needs goes into it")
+            modules = [name for name in beside[folder] if _is_module(name)]
+            if modules:
+                told.note(f"not read: {listed(modules)}: what a chapter needs goes into it")
+            told.leave(beside[folder])
+            told.leave(m.name for other in folders if other != folder for m in folders[other])
             return _read(files)
         names = [member.name for member in folders[folder] if meant(member.path.name) is None]
         passed_over += [f"{name} is not in small letters" for name in names]
@@ -148,7 +158,7 @@ def _refuse_twins(members: list[Member]) -> None:
         seen[name] = member
 
 
-def _named(members: list[Member], tell: Callable[[str], None]) -> dict[str, Member]:
+def _named(members: list[Member], told: Told) -> dict[str, Member]:
     """Say by which name each file counts: its own, or that of the chapter that it is meant as."""
     files: dict[str, Member] = {}
     near: dict[str, list[Member]] = defaultdict(list)
@@ -160,15 +170,18 @@ def _named(members: list[Member], tell: Callable[[str], None]) -> dict[str, Memb
         elif said is not None and said.sure:
             near[said.file].append(member)
         elif said is not None:
-            tell(f"{name} is not read: if it is chapter {said.file}, it has to be called so")
+            told.note(
+                f"{name} is not read: if it is chapter {said.file}, it has to be called so", [name]
+            )
     for file, meant_as in near.items():
-        names = " and ".join(member.path.name for member in meant_as)
+        each = [member.path.name for member in meant_as]
+        names = " and ".join(each)
         if file in files:
-            tell(f"{names} is not read, {file} counts")
+            told.note(f"{names} is not read, {file} counts", each)
         elif len(meant_as) > 1:
             raise Unusable(f"{names}: it is not clear which one is {file}: leave one, called so")
         else:
-            tell(f"{names} counts as {file}")
+            told.note(f"{names} counts as {file}")
             files[file] = meant_as[0]
     return files
 

@@ -13,13 +13,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from grader.batch.reading import Place, is_plain, read
-from grader.batch.sources import Unusable
+from grader.batch.sources import Told, Unusable
 
 # for a submission: seconds of the processor, and bytes of addresses
 SECONDS, MEMORY = 10, 2**30
@@ -65,24 +65,24 @@ class SubmissionReader:
         """The number of the process, while there is one."""
         return self._process.pid if self._process is not None else None
 
-    def read(self, path: Place, tell: Callable[[str], None] = lambda _: None) -> dict[str, bytes]:
+    def read(self, path: Place, told: Told | None = None) -> dict[str, bytes]:
         """Read the sources of a submission's chapters, by names that end in `.py`.
 
         Args:
             path: a folder, an archive, or loose files.
-            tell: is given a sentence for a file that counts under another name, or does not count.
+            told: is told of files that count under another name, or do not count.
 
         Raises:
             Unusable: with the reason as a sentence that can be printed anywhere.
             OSError: no process can be started.
         """
         if is_plain(path):
-            return read(path, tell=tell)
+            return read(path, told=told)
         from grader.chapters import catalogue  # it imports torch, which the process does without
 
         try:
             whole = path.absolute() if isinstance(path, Path) else path
-            return self._ask(whole, catalogue().names(), tell)
+            return self._ask(whole, catalogue().names(), told or Told())
         except (EOFError, ConnectionError):
             self.__exit__()
             raise Unusable(TOO_MUCH) from None
@@ -94,7 +94,7 @@ class SubmissionReader:
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 process.kill()
 
-    def _ask(self, path: Place, names: Names, tell: Callable[[str], None]) -> dict[str, bytes]:
+    def _ask(self, path: Place, names: Names, told: Told) -> dict[str, bytes]:
         if self._process is None or not self._process.is_alive():
             self.__exit__()
             self._start()
@@ -105,9 +105,9 @@ class SubmissionReader:
         if isinstance(said, Exception):
             raise said
         found: dict[str, bytes]
-        found, notes = said
-        for note in notes:
-            tell(note)
+        found, theirs = said
+        told.notes += theirs.notes
+        told.leave(theirs.unused)
         return found
 
     def _start(self) -> None:
@@ -137,9 +137,9 @@ def _serve(connection: Connection, seconds: int, memory: int) -> None:
         while True:
             path, names = connection.recv()
             _limit_time(seconds)
-            notes: list[str] = []
+            told = Told()
             try:
-                said: object = (read(path, names, notes.append), notes)
+                said: object = (read(path, names, told), told)
             except MemoryError:
                 return
             except Unusable as problem:

@@ -6,7 +6,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from grader.batch import folders, tars, zips
 from grader.batch.members import Chosen, chosen, like_a_chapter
 from grader.batch.names import shortened
-from grader.batch.sources import SCRIPT, Unusable, sources
+from grader.batch.sources import SCRIPT, Told, Unusable, sources
 
 ARCHIVES = (".zip", ".tar.gz", ".tgz")
 OTHER_ARCHIVES = (
@@ -44,21 +44,22 @@ Place = Path | Loose
 def read(
     path: Place,
     names: Mapping[str, Sequence[str]] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    told: Told | None = None,
 ) -> dict[str, bytes]:
     """Read the sources of a submission's chapters, by names that end in `.py`.
 
     Args:
         path: a folder, an archive, or loose files.
         names: every chapter's stem with the names of its exercises; None: as the kit has them.
-        tell: is given a sentence for a file that counts under another name, or does not count.
+        told: is told of files that count under another name, or do not count.
 
     Raises:
         Unusable: with the reason as a sentence that can be printed anywhere.
     """
+    told = told or Told()
     try:
-        files, bad = _files(path, tell)
-        return sources(files, names, bad, tell)
+        files, bad = _files(path, told)
+        return sources(files, names, bad, told)
     except Unusable as problem:
         raise Unusable(shortened(str(problem))) from problem
     except OSError as problem:
@@ -75,7 +76,8 @@ def is_plain(path: Place) -> bool:
         found = folders.members(path) if path.is_dir() else []
     except (OSError, Unusable):
         return True  # it is said when it is read
-    return bool(found) and all(member.path.suffix.lower() == SCRIPT for member in found)
+    kinds = {one.path.suffix.lower() for one in found if like_a_chapter(one.name)}
+    return kinds == {SCRIPT}
 
 
 def is_archive(path: Path) -> bool:
@@ -88,30 +90,30 @@ def _is_upload(path: Path) -> bool:
     return plain and path.name.lower().endswith(ARCHIVES + OTHER_ARCHIVES)
 
 
-def _files(path: Place, tell: Callable[[str], None]) -> Chosen:
+def _files(path: Place, told: Told) -> Chosen:
     if isinstance(path, Loose):
         return chosen(folders.loose(path.files))
     if not is_archive(path):
-        return _from_folder(path, tell)
+        return _from_folder(path, told)
     if path.name.lower().endswith(".zip"):
         with zips.members(path) as found:
-            return chosen(found, tell)
-    return chosen(tars.members(path), tell)
+            return chosen(found, told)
+    return chosen(tars.members(path), told)
 
 
-def _from_folder(path: Path, tell: Callable[[str], None]) -> Chosen:
+def _from_folder(path: Path, told: Told) -> Chosen:
     if path.is_dir():
         found = [one for one in folders.members(path) if like_a_chapter(one.name)]
         # as learning platforms hand it out: a folder for each student, with what was uploaded
         uploads = [] if found else [entry for entry in path.iterdir() if _is_upload(entry)]
         if len(uploads) == 1:
-            return _files(uploads[0], tell)
+            return _files(uploads[0], told)
         if uploads:
             which = " and ".join(sorted(entry.name for entry in uploads)[:3])
             raise Unusable(f"{which} lie there: it is not clear which one counts: leave one")
         # as in an archive, one folder may lie around it all
         below = [] if found else folders.folders_in(path)
-        return chosen(folders.members(below[0] if len(below) == 1 else path), tell)
+        return chosen(folders.members(below[0] if len(below) == 1 else path), told)
     if path.is_file():
         raise Unusable(f"a {path.suffix} file is not opened: hand in a .zip or .tar.gz")
     raise Unusable("it is neither a folder nor a file")

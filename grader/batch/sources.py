@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 MEBIBYTE = 2**20
 SCRIPT, NOTEBOOK = ".py", ".ipynb"
@@ -12,8 +13,34 @@ SCRIPT, NOTEBOOK = ".py", ".ipynb"
 LARGEST = {SCRIPT: MEBIBYTE, NOTEBOOK: 8 * MEBIBYTE}
 
 
+MOST_NAMED = 100
+
+
 class Unusable(Exception):
     """A submission that cannot be read; the sentence says why."""
+
+
+@dataclass
+class Told:
+    """What is to be said of a submission's files, beside what they hold.
+
+    Attributes:
+        notes: a sentence for each that counts under another name, or does not count.
+        unused: the names of what was handed in and has no part in the verdict.
+    """
+
+    notes: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+
+    def note(self, sentence: str, unused: Iterable[str] = ()) -> None:
+        """Add a sentence, and the files that it says are not used."""
+        self.notes.append(sentence)
+        self.leave(unused)
+
+    def leave(self, names: Iterable[str]) -> None:
+        """Add the names of files that are not used; of very many, the first ones."""
+        self.unused += [name for name in names if name not in self.unused]
+        del self.unused[MOST_NAMED:]
 
 
 def chapter_of(name: str) -> tuple[str, str] | None:
@@ -32,7 +59,7 @@ def sources(
     files: Mapping[str, bytes],
     names: Mapping[str, Sequence[str]] | None = None,
     bad: Mapping[str, str] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    told: Told | None = None,
 ) -> dict[str, bytes]:
     """Turn the files that count into the chapters' sources, by names that end in `.py`.
 
@@ -42,11 +69,12 @@ def sources(
         files: by their names.
         names: every chapter's stem with the names of its exercises; None: as the kit has them.
         bad: why other files cannot be read.
-        tell: is given a sentence for a file that cannot be read, or that another one outdoes.
+        told: is told of a file that cannot be read, or that another one outdoes.
 
     Raises:
         Unusable: no file can be read.
     """
+    told = told or Told()
     found: dict[str, dict[str, bytes]] = defaultdict(dict)
     unread = {_parts(name)[0]: why for name, why in (bad or {}).items()}
     for name, data in files.items():
@@ -55,14 +83,14 @@ def sources(
     made: dict[str, bytes] = {}
     for stem, kinds in found.items():
         try:
-            made[f"{stem}.py"] = _source(stem, kinds, names, tell)
+            made[f"{stem}.py"] = _source(stem, kinds, names, told)
         except Unusable as problem:
             unread[stem] = str(problem)
     if unread and not made:
         raise Unusable(next(iter(unread.values())))
     for stem, why in unread.items():
         counts = f": {stem}.py counts" if f"{stem}.py" in made else ""
-        tell(f"not read: {why}{counts}")
+        told.note(f"not read: {why}{counts}")
         made.setdefault(f"{stem}.py", f"raise SyntaxError({why!r})\n".encode())
     return dict(sorted(made.items()))
 
@@ -75,7 +103,7 @@ def _source(
     stem: str,
     kinds: Mapping[str, bytes],
     names: Mapping[str, Sequence[str]] | None,
-    tell: Callable[[str], None],
+    told: Told,
 ) -> bytes:
     script, notebook = kinds.get(SCRIPT), kinds.get(NOTEBOOK)
     if notebook is None:
@@ -91,5 +119,5 @@ def _source(
     if found.problem:
         raise Unusable(found.problem)
     if found.note:
-        tell(found.note)
+        told.note(found.note)
     return found.text

@@ -11,7 +11,7 @@ from grader.batch.entries import look_into
 from grader.batch.names import own_names
 from grader.batch.reader import SubmissionReader
 from grader.batch.reading import ARCHIVES, OTHER_ARCHIVES, Loose, is_archive
-from grader.batch.sources import Unusable
+from grader.batch.sources import Told, Unusable
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class Submission:
     def files(
         self,
         reader: SubmissionReader | None = None,
-        tell: Callable[[str], None] = lambda _: None,
+        told: Told | None = None,
     ) -> dict[str, bytes]:
         """Read the sources of its chapters, by names that end in `.py`.
 
         Args:
             reader: reads one submission after the other; None for one that reads only this.
-            tell: is given a sentence for a file that counts under another name, or does not count.
+            told: is told of files that count under another name, or do not count.
 
         Raises:
             Unusable: there is no `ex*.py`, or it is not clear which, or one cannot be read.
@@ -47,9 +47,9 @@ class Submission:
         if self.problem:
             raise Unusable(self.problem)
         if reader is not None:
-            return reader.read(self.loose or self.path, tell)
+            return reader.read(self.loose or self.path, told)
         with SubmissionReader() as own:
-            return own.read(self.loose or self.path, tell)
+            return own.read(self.loose or self.path, told)
 
 
 def find(paths: Iterable[Path], tell: Callable[[str], None] = lambda _: None) -> list[Submission]:

@@ -17,8 +17,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto",
                        help="auto (default), cpu, cuda or cpu,cuda")  # fmt: skip
     parser.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE",
-                       help="write a report, repeatable: json, csv, html, junit, gradescope "
-                            "or classroom")  # fmt: skip
+                       help="write a report, repeatable: json, json1 (schema 1, every check), csv, "
+                            "html, junit, gradescope or classroom")  # fmt: skip
     parser.add_argument("--gradebook", type=Path, metavar="EXPORT",
                        help="fill Canvas's or Moodle's export in as the csv report")  # fmt: skip
     parser.add_argument("--assignment", metavar="TITLE",

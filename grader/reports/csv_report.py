@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -15,11 +16,15 @@ def write(run: Run, path: Path) -> None:
     """Write a row for each submission; a device that was not run is an empty cell, never 0."""
     names = list(dict.fromkeys(e.exercise for s in run.submissions for e in s.exercises))
     columns = [(name, device) for device in DEVICES for name in names]
-    header = ["id", "status", "problem", *DEVICES, "max", "seed"]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*header, *(f"{cell(name)} {device}" for name, device in columns)])
-        writer.writerows(_row(run, submission, columns) for submission in run.submissions)
+    through = [f"{device} follow_through" for device in DEVICES]
+    header = ["id", "status", "problem", *DEVICES, "max", "seed", *through, "because", "unused"]
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow([*header, *(f"{cell(name)} {device}" for name, device in columns)])
+    writer.writerows(_row(run, submission, columns) for submission in run.submissions)
+    said = text.getvalue()
+    # without the mark Excel takes an umlaut for two other letters
+    path.write_bytes(said.encode("utf-8" if said.isascii() else "utf-8-sig"))
 
 
 def _row(run: Run, submission: SubmissionResult, columns: list[tuple[str, str]]) -> Iterator[str]:
@@ -29,9 +34,20 @@ def _row(run: Run, submission: SubmissionResult, columns: list[tuple[str, str]])
     yield from (_points(submission.reported(device)) for device in DEVICES)
     yield _points(submission.maximum)
     yield str(run.seed_of(submission))
+    yield from (_points(submission.reported_follow_through(device)) for device in DEVICES)
+    yield cell("; ".join(_waiting(submission)))
+    yield cell(", ".join(submission.unused))
     exercises = {exercise.exercise: exercise for exercise in submission.exercises}
     for name, device in columns:
         yield _earned(exercises.get(name), device if device in submission.devices else None)
+
+
+def _waiting(submission: SubmissionResult) -> Iterator[str]:
+    """Say of each function which earlier ones it fails because of."""
+    for exercise in submission.exercises:
+        because = exercise.because(submission.counted)
+        if because:
+            yield f"{exercise.exercise}: {', '.join(because)}"
 
 
 def _earned(exercise: ExerciseResult | None, device: str | None) -> str:

@@ -11,6 +11,7 @@ from grader.results import Run
 
 FORMATS: dict[str, Callable[[Run, Path], None]] = {
     "json": json_report.write,
+    "json1": json_report.write_first,
     "csv": csv_report.write,
     "html": html_report.write,
     "junit": junit_report.write,

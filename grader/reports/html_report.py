@@ -105,6 +105,7 @@ def _page(pages: Environment, run: Run, submission: SubmissionResult) -> str:
         ready=device_ready(submission),
         counts=counts(submission),
         notes=[one_line(note) for note in submission.notes],
+        unused=[one_line(name) for name in submission.unused],
         chapters=parts,
         run=_about(run),
     )

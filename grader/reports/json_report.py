@@ -1,8 +1,9 @@
-"""The json report, as course scripts read it."""
+"""The json report, as course scripts read it: schema 2, or the longer schema 1."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,28 @@ from typing import Any
 from grader.reports.text import encodable
 from grader.results import DEVICES, CheckResult, ExerciseResult, Run, SubmissionResult, number
 
-SCHEMA = 1
+# the seven chapters; a score of its own is for what lies beyond them
+TRACK = "core"
 
 
 def write(run: Run, path: Path) -> None:
-    """Write the report, a submission at a time: a large course does not fit into memory twice."""
+    """Write schema 2: checks that passed are counted, not listed."""
+    _write(run, path, 2, _submission)
+
+
+def write_first(run: Run, path: Path) -> None:
+    """Write schema 1: every check is listed, and nothing is said beside the verdicts."""
+    _write(run, path, 1, _first_submission)
+
+
+def _write(
+    run: Run, path: Path, schema: int, told: Callable[[SubmissionResult], dict[str, Any]]
+) -> None:
+    # a submission at a time: a large course does not fit into memory twice
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(f'{{"schema": {SCHEMA},\n "kit": {json.dumps(kit(run))},\n "submissions": [')
+        file.write(f'{{"schema": {schema},\n "kit": {json.dumps(kit(run))},\n "submissions": [')
         for place, submission in enumerate(run.submissions):
-            file.write(f"{',' if place else ''}\n{json.dumps(_submission(submission), indent=1)}")
+            file.write(f"{',' if place else ''}\n{json.dumps(told(submission), indent=1)}")
         file.write("]}\n")
 
 
@@ -33,7 +47,7 @@ def kit(run: Run) -> dict[str, Any]:
     }
 
 
-def _submission(submission: SubmissionResult) -> dict[str, Any]:
+def _first_submission(submission: SubmissionResult) -> dict[str, Any]:
     return {
         "id": encodable(submission.identity),
         **({} if submission.seed is None else {"seed": submission.seed}),
@@ -42,6 +56,20 @@ def _submission(submission: SubmissionResult) -> dict[str, Any]:
         "max": number(submission.maximum),
         "score": {device: points(submission.reported(device)) for device in DEVICES},
         "exercises": [_exercise(e, submission.devices) for e in submission.exercises],
+    }
+
+
+def _submission(submission: SubmissionResult) -> dict[str, Any]:
+    devices = submission.devices
+    through = {device: points(submission.reported_follow_through(device)) for device in DEVICES}
+    none: dict[str, float | None] = dict.fromkeys(DEVICES)
+    return {
+        **_first_submission(submission),
+        "follow_through": through,
+        "beyond": none,
+        "unused": [encodable(name) for name in submission.unused],
+        "notes": [encodable(note) for note in submission.notes],
+        "exercises": [_with_reasons(exercise, devices) for exercise in submission.exercises],
     }
 
 
@@ -61,9 +89,30 @@ def _exercise(exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[str, A
     }
 
 
+def _with_reasons(exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[str, Any]:
+    told = _exercise(exercise, devices)
+    for device in devices:
+        told["devices"][device] |= {
+            "passed": sum(check.passed for check in exercise.on(device)),
+            "total": exercise.total,
+            "follow_through": number(exercise.follow_through(device)),
+        }
+    because = (name for device in devices for name in exercise.because(device))
+    return {
+        **told,
+        "track": TRACK,
+        "because": list(dict.fromkeys(because)),
+        "checks": [
+            {**_check(check), "because": list(check.because)}
+            for check in exercise.checks
+            if not check.passed
+        ],
+    }
+
+
 def _device(exercise: ExerciseResult, device: str) -> dict[str, Any]:
     state = exercise.state(device)
-    # schema 1 has no word for it
+    # the contract has no word for it
     outcome = "wrong" if state == "to polish" else state
     return {"earned": number(exercise.earned(device)), "outcome": outcome}
 

@@ -54,7 +54,7 @@ def graded(tmp_path: Path) -> Callable[..., Any]:
 
     def grade(*arguments: object, status: int = 0) -> Any:
         file = tmp_path / "report.json"
-        command = ["grade", *map(str, arguments), "--seed", "3", "--report", f"json={file}"]
+        command = ["grade", *map(str, arguments), "--seed", "3", "--report", f"json1={file}"]
         assert main(command) == status
         return json.loads(file.read_text(encoding="utf-8"))
 

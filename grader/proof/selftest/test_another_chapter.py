@@ -233,7 +233,7 @@ def test_a_chapter_says_itself_what_is_forbidden_and_what_mistakes_show(kit, cha
     (tmp_path / "handed in" / f"{STEM}.py").write_text(text, encoding="utf-8")
     graded = run(
         kit, "grader", "grade", str(tmp_path / "handed in"), "solutions", "--only", STEM,
-        "--report", "json=report.json", "--report", "csv=report.csv",
+        "--report", "json1=report.json", "--report", "csv=report.csv",
     )  # fmt: skip
     assert graded.returncode == 0, graded.stderr
     wrong, right = json.loads((kit / "report.json").read_text())["submissions"]

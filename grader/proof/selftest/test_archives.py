@@ -13,7 +13,7 @@ import zipfile
 
 import pytest
 
-from grader.batch.sources import Unusable
+from grader.batch.sources import Told, Unusable
 from grader.batch.submissions import find
 from grader.chapters import places
 
@@ -53,12 +53,12 @@ def read(path):
 
 def unread(path):
     """Return why a chapter of a submission is not read; the other one is."""
-    said = []
+    told = Told()
     (submission,) = find([path])
-    files = submission.files(tell=said.append)
+    files = submission.files(told=told)
     assert files.pop(NAME).startswith(b"raise SyntaxError(")
     assert files == {"ex02_scaling.py": TEXT}
-    [says] = said
+    [says] = told.notes
     assert says.isprintable()
     assert len(says) <= 300
     return says

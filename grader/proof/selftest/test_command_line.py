@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tarfile
@@ -105,6 +106,38 @@ def test_report_has_the_contracts_fields(graded):
     assert set(first) == {"exercise", "points", "devices", "checks"}
     assert first["devices"] == {"cpu": {"earned": 0.0, "outcome": "not started"}, "cuda": None}
     assert set(first["checks"][0]) == {"check", "device", "outcome", "message", "slip"}
+
+
+def test_schema_2_counts_what_passed_and_says_why(submission, solution, tmp_path):
+    text = solution("ex03_masking").replace("return position <= pos", "return position < pos")
+    folder = submission("anna", ex03_masking=text)
+    for name in ("utils.py", "notes.txt"):
+        (folder / name).write_text("x = 1\n")
+    listed, counted = tmp_path / "1.json", tmp_path / "2.json"
+    assert main(["grade", str(folder), "--only", "ex03_masking", "--seed", "3", "--device", "cpu",
+                 "--report", f"json1={listed}", "--report", f"json={counted}"]) == 0  # fmt: skip
+    first, second = (json.loads(path.read_bytes()) for path in (listed, counted))
+    assert second["schema"] == 2
+    [[was], [now]] = first["submissions"], second["submissions"]
+    assert set(now) == set(was) | {"follow_through", "beyond", "unused", "notes"}
+    assert sorted(now["unused"]) == ["notes.txt", "utils.py"]
+    assert now["score"] == was["score"] == {"cpu": 14.0 - 4 - 3, "cuda": None}
+    through = 0.0
+    for before, after in zip(was["exercises"], now["exercises"], strict=True):
+        failed = [check for check in before["checks"] if check["outcome"] != "passed"]
+        told = [{k: v for k, v in c.items() if k != "because"} for c in after["checks"]]
+        assert told == failed
+        on = after["devices"]["cpu"]
+        assert on["total"] == len(before["checks"]) == on["passed"] + len(failed)
+        assert after["track"] == "core"
+        through += on["follow_through"]
+    by_name = {one["exercise"].partition(".")[2]: one for one in now["exercises"]}
+    assert by_name["decoder_mask"]["because"] == ["ex03_masking.causal_mask"]
+    assert by_name["causal_mask"]["because"] == by_name["apply_mask"]["because"] == []
+    assert by_name["decoder_mask"]["devices"]["cpu"]["earned"] == 0
+    # only the slip itself costs points
+    assert now["follow_through"] == {"cpu": through, "cuda": None}
+    assert through == sum(e["points"] for e in now["exercises"]) - by_name["causal_mask"]["points"]
 
 
 def test_same_seed_same_verdicts(submission, solution, graded):

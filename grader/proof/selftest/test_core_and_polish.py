@@ -96,14 +96,14 @@ def test_every_function_has_both():
 def test_one_rare_mask_costs_what_its_checks_are_worth(submission, solution, tmp_path):
     folder = submission("rare", ex06_heads=solution("ex06_heads") + NO_ROW)
     report = tmp_path / "scores.json"
-    options = ["--only", "multi_head", "--seed", "1", "--report", f"json={report}"]
+    options = ["--only", "multi_head", "--seed", "1", "--report", f"json1={report}"]
     assert main(["grade", str(folder), *options]) == 0
     [one] = json.loads(report.read_text(encoding="utf-8"))["submissions"][0]["exercises"]
     failed = [check["check"] for check in one["checks"] if check["outcome"] != "passed"]
     assert 0 < len(failed) < 6
     share = 1 - len(failed) / len(one["checks"])
     assert one["devices"]["cpu"]["earned"] == pytest.approx(one["points"] * share, abs=0.01)
-    # schema 1 knows no more than this
+    # the contract has no other word for it
     assert one["devices"]["cpu"]["outcome"] == "wrong"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from grader.batch.sources import Unusable
+from grader.batch.sources import Told, Unusable
 from grader.batch.submissions import find
 from grader.cli import main
 from grader.notebooks.chapter import read_chapter
@@ -317,9 +317,9 @@ def test_which_of_two_loose_files_counts_is_asked(subs):
 def test_one_persons_files_stay_one_submission(subs, names):
     folder = subs(*names)
     [one] = find([folder])
-    notes: list[str] = []
-    assert one.files(tell=notes.append) == {NAME: TEXT, "ex02_scaling.py": TEXT}
-    assert notes == [f"{names[0]} counts as {NAME}", f"{names[1]} counts as ex02_scaling.py"]
+    told = Told()
+    assert one.files(told=told) == {NAME: TEXT, "ex02_scaling.py": TEXT}
+    assert told.notes == [f"{names[0]} counts as {NAME}", f"{names[1]} counts as ex02_scaling.py"]
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
@@ -334,9 +334,9 @@ def test_a_file_that_is_nearly_called_like_a_chapter_counts_or_is_named(tmp_path
                 for name in names:
                     archive.writestr(f"anna/{name}", name)
             folder = folder.parent / "anna.zip"
-        notes: list[str] = []
+        told = Told()
         [one] = find([folder])
-        return one.files(tell=notes.append), notes
+        return one.files(told=told), told.notes
 
     near = "ex01_scores (1).py"
     assert handed_in(near) == ({NAME: near.encode()}, [f"{near} counts as {NAME}"])
@@ -375,10 +375,12 @@ def test_modules_beside_the_chapters_are_named(tmp_path, kind):
     if kind != "folder":
         form = {"zip": "zip", "tar.gz": "gztar"}[kind]
         folder = Path(shutil.make_archive(str(tmp_path / "berta"), form, folder))
-    notes: list[str] = []
+    told = Told()
     [one] = find([folder])
-    assert one.files(tell=notes.append) == {NAME: TEXT}
-    assert notes == ["not read: utils.py: what a chapter needs goes into it"]
+    assert one.files(told=told) == {NAME: TEXT}
+    assert told.notes == ["not read: utils.py: what a chapter needs goes into it"]
+    beside = {"utils.py", "conftest.py", "test_mine.py", "__init__.py", "notes.txt"}
+    assert set(told.unused) == beside
 
 
 def test_one_file_that_cannot_be_read_costs_its_own_chapter(submission, graded):
@@ -399,7 +401,9 @@ def test_of_a_chapter_that_is_there_twice_it_is_said_which_counts(submission):
     [cell] = [c for c in book.cells if c.metadata.get("tags") == ["answer:softmax"]]
     cell.source = "def softmax(scores, dim=-1):\n    return scores"
     nbformat.write(book, folder / "ex04_softmax.ipynb")
-    notes: list[str] = []
+    told = Told()
     [one] = find([folder])
-    one.files(tell=notes.append)
-    assert notes == ["ex04_softmax: the file counts (2 of 2 started), not the notebook (1 of 2)"]
+    one.files(told=told)
+    assert told.notes == [
+        "ex04_softmax: the file counts (2 of 2 started), not the notebook (1 of 2)"
+    ]

@@ -55,7 +55,7 @@ def graded(folder: Path, chapter: str, who: str | None) -> Any:
     done = subprocess.run(
         [*command(who), "grader", "grade", str(folder / "submissions"), "--only", chapter,
          "--jobs", "2", "--time-limit", "1", "--memory", "1024", "--seed", str(SEED),
-         "--device", "cpu", "--report", f"json={file}"],
+         "--device", "cpu", "--report", f"json1={file}"],
         cwd="/" if who else places.ROOT, capture_output=True, text=True, timeout=LONGEST,
         env={**os.environ, "KIT_SECRET": SECRET}, stdin=subprocess.DEVNULL,
     )  # fmt: skip

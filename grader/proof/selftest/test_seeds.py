@@ -79,7 +79,7 @@ def grade(tmp_path):
     def run(*arguments, only="dot_product"):
         file = tmp_path / "scores.json"
         options = ("--only", only, "--device", "cpu", "--time-limit", 1)
-        command = ["grade", *arguments, *options, "--report", f"json={file}"]
+        command = ["grade", *arguments, *options, "--report", f"json1={file}"]
         assert main([str(word) for word in command]) == 0
         return file.read_bytes()
 
