@@ -10,7 +10,9 @@ from typing import Literal
 # to polish: right in its values, shapes and gradients, and not yet in the finer points
 State = Literal["solved", "to polish", "wrong", "not started", "not run"]
 DeviceState = Literal["run", "absent", "not asked"]
+Messages = Literal["all", "first sentences", "none"]
 DEVICES = ("cpu", "cuda")
+MESSAGES: tuple[Messages, ...] = ("all", "first sentences", "none")
 MAXIMUM = Fraction(100)
 
 
@@ -53,12 +55,23 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ExerciseResult:
-    """One exercise of one submission: the checks that ran, of those that there are."""
+    """One exercise of one submission.
+
+    Attributes:
+        exercise: its full name.
+        points: what it is worth.
+        total: how many checks there are.
+        checks: those that ran.
+        kept: which part of what it earns counts; less than 1 if it is late.
+        credit: which part counts of what only earlier functions have cost it.
+    """
 
     exercise: str
     points: Fraction
     total: int
     checks: tuple[CheckResult, ...]
+    kept: Fraction = Fraction(1)
+    credit: Fraction = Fraction(0)
 
     def on(self, device: str) -> list[CheckResult]:
         """Return the checks of one device."""
@@ -98,7 +111,11 @@ class ExerciseResult:
 
     def earned(self, device: str) -> Fraction:
         """Share the points among the checks; nothing before every core check has passed."""
-        return self._shared([(check.core, check.passed) for check in self.on(device)])
+        own = self._shared([(check.core, check.passed) for check in self.on(device)])
+        if self.kept == 1 and not self.credit:
+            return own
+        credited = own + self.credit * (self.follow_through(device) - own)
+        return Fraction(round(self.kept * credited * 100), 100)
 
     def follow_through(self, device: str) -> Fraction:
         """Share the points as if the earlier functions were right that make checks of it fail."""
@@ -192,7 +209,19 @@ class SubmissionResult:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the grader; `isolation` says how the submissions were shut in."""
+    """One run of the grader.
+
+    Attributes:
+        version: of the kit.
+        torch: its version.
+        seed: of the inputs.
+        devices: what became of each.
+        submissions: what came of them.
+        isolation: how they were shut in.
+        pass_mark: percent of the points that are enough; None: none is set.
+        messages: what of them students see.
+        columns: names for columns of the csv report.
+    """
 
     version: str
     torch: str
@@ -200,6 +229,15 @@ class Run:
     devices: dict[str, DeviceState]
     submissions: tuple[SubmissionResult, ...] = field(default_factory=tuple)
     isolation: str = ""
+    pass_mark: Fraction | None = None
+    messages: Messages = "all"
+    columns: tuple[tuple[str, str], ...] = ()
+
+    def is_enough(self, submission: SubmissionResult) -> bool | None:
+        """Tell whether a submission has passed; None if there is no mark for that."""
+        if self.pass_mark is None:
+            return None
+        return submission.final * 100 >= self.pass_mark * submission.maximum
 
     def seed_of(self, submission: SubmissionResult) -> int:
         """Return the seed that a submission was graded with."""

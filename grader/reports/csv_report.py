@@ -18,9 +18,11 @@ def write(run: Run, path: Path) -> None:
     columns = [(name, device) for device in DEVICES for name in names]
     through = [f"{device} follow_through" for device in DEVICES]
     header = ["id", "status", "problem", *DEVICES, "max", "seed", *through, "because", "unused"]
+    header += [] if run.pass_mark is None else ["passed"]
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow([*header, *(f"{cell(name)} {device}" for name, device in columns)])
+    header += [f"{cell(name)} {device}" for name, device in columns]
+    writer.writerow([cell(dict(run.columns).get(name, name)) for name in header])
     writer.writerows(_row(run, submission, columns) for submission in run.submissions)
     said = text.getvalue()
     # without the mark Excel takes an umlaut for two other letters
@@ -37,6 +39,8 @@ def _row(run: Run, submission: SubmissionResult, columns: list[tuple[str, str]])
     yield from (_points(submission.reported_follow_through(device)) for device in DEVICES)
     yield cell("; ".join(_waiting(submission)))
     yield cell(", ".join(submission.unused))
+    if run.pass_mark is not None:
+        yield "yes" if run.is_enough(submission) else "no"
     exercises = {exercise.exercise: exercise for exercise in submission.exercises}
     for name, device in columns:
         yield _earned(exercises.get(name), device if device in submission.devices else None)

@@ -13,6 +13,7 @@ from typing import Any
 from grader.reports.digest import as_text, counts, problems, score_on
 from grader.reports.json_report import kit
 from grader.reports.text import encodable, one_line, shown
+from grader.reports.visible import for_students
 from grader.results import DEVICES, ExerciseResult, Run, SubmissionResult, number
 
 
@@ -47,14 +48,14 @@ def report(run: Run) -> dict[str, Any]:
 
 
 def the_one(run: Run, form: str) -> SubmissionResult:
-    """Return the submission of a run of one.
+    """Return the submission of a run of one, as its student sees it.
 
     Raises:
         ValueError: it is a run of several, or of none.
     """
     if len(run.submissions) != 1:
         raise ValueError(refusal(form, len(run.submissions)))
-    return run.submissions[0]
+    return for_students(run).submissions[0]
 
 
 def refusal(form: str, submissions: int) -> str:

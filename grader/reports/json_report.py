@@ -17,7 +17,7 @@ TRACK = "core"
 
 def write(run: Run, path: Path) -> None:
     """Write schema 2: checks that passed are counted, not listed."""
-    _write(run, path, 2, _submission)
+    _write(run, path, 2, lambda submission: _submission(run, submission))
 
 
 def write_first(run: Run, path: Path) -> None:
@@ -59,13 +59,14 @@ def _first_submission(submission: SubmissionResult) -> dict[str, Any]:
     }
 
 
-def _submission(submission: SubmissionResult) -> dict[str, Any]:
+def _submission(run: Run, submission: SubmissionResult) -> dict[str, Any]:
     devices = submission.devices
     through = {device: points(submission.reported_follow_through(device)) for device in DEVICES}
     none: dict[str, float | None] = dict.fromkeys(DEVICES)
     return {
         **_first_submission(submission),
         "follow_through": through,
+        **({} if run.pass_mark is None else {"passed": run.is_enough(submission)}),
         "beyond": none,
         "unused": [encodable(name) for name in submission.unused],
         "notes": [encodable(note) for note in submission.notes],

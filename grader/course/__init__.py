@@ -1,0 +1,1 @@
+"""A course's own rules: what counts, how much, until when, and what of it students see."""

@@ -1,0 +1,174 @@
+"""Reading `course.toml`: every key is checked, and what is wrong with one is said in a sentence."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from grader.course.tables import CourseError, Table
+from grader.results import MESSAGES, Messages
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest needs it there
+
+NAME = "course.toml"
+FOLLOW_THROUGH = {"none": Fraction(0), "half": Fraction(1, 2), "full": Fraction(1)}
+# from names as `--only` takes them to exercises' full names
+Select = Callable[[Sequence[str]], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Week:
+    """A part of the course that is handed in together.
+
+    Attributes:
+        title: as people call it.
+        exercises: those that count, by full names.
+        weight: the points that they bring together; None: those of the kit.
+        deadline: until when; None: at any time.
+    """
+
+    title: str
+    exercises: tuple[str, ...]
+    weight: Fraction | None = None
+    deadline: dt.datetime | None = None
+
+
+@dataclass(frozen=True)
+class Late:
+    """What a late week loses.
+
+    Attributes:
+        per_day: percent of what it earned, for each day that has begun.
+        most: percent that are lost at most.
+        grace: what is not late yet.
+        days: after so many nothing counts; None: it always does.
+    """
+
+    per_day: Fraction = Fraction(0)
+    most: Fraction = Fraction(100)
+    grace: dt.timedelta = dt.timedelta()
+    days: int | None = None
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a `course.toml` says.
+
+    Attributes:
+        weeks: the parts, in order; none: all of the kit, as one.
+        late: what a late week loses.
+        extensions: how much longer a student has, by the week's place, from 1; 0: for every week.
+        handed_in: a table of when who handed in; None: the files' own times.
+        follow_through: how much of what a function would earn if the earlier ones were right.
+        pass_mark: percent of the points that are enough; None: none is set.
+        messages: what of them students see.
+        columns: names for columns of the csv report.
+    """
+
+    weeks: tuple[Week, ...] = ()
+    late: Late = field(default_factory=Late)
+    extensions: Mapping[str, Mapping[int, dt.timedelta]] = field(default_factory=dict)
+    handed_in: Path | None = None
+    follow_through: Fraction = Fraction(0)
+    pass_mark: Fraction | None = None
+    messages: Messages = "all"
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def exercises(self) -> tuple[str, ...]:
+        """Those that count, by full names; none: all."""
+        return tuple(name for week in self.weeks for name in week.exercises)
+
+    @property
+    def has_deadlines(self) -> bool:
+        """Whether it matters when something was handed in."""
+        return any(week.deadline is not None for week in self.weeks)
+
+
+def read(path: Path, select: Select) -> Course:
+    """Read a course's rules.
+
+    Args:
+        path: of the file.
+        select: gives the exercises that names of chapters and functions mean.
+
+    Raises:
+        CourseError: a sentence says what is wrong, and where.
+    """
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise CourseError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise CourseError(f"{path} is no TOML file: {problem}") from problem
+    table = Table(said, path.name)
+    course = Course(
+        weeks=_weeks(table.tables("week"), select),
+        late=_late(table.table("late")),
+        extensions=_extensions(table.table("extensions")),
+        handed_in=_beside(path, table.text("handed_in")),
+        follow_through=FOLLOW_THROUGH[table.one_of("follow_through", tuple(FOLLOW_THROUGH))],
+        pass_mark=table.number("pass_mark", most=100),
+        messages=table.one_of("messages", MESSAGES),
+        columns=table.texts("columns"),
+    )
+    table.end()
+    _refuse_late_alone(course, "late" in said or "extensions" in said, path.name)
+    return course
+
+
+def _weeks(tables: Sequence[Table], select: Select) -> tuple[Week, ...]:
+    weeks: list[Week] = []
+    of: dict[str, int] = {}
+    for place, table in enumerate(tables, start=1):
+        names = table.names("chapters")
+        try:
+            exercises = tuple(select(names))
+        except (LookupError, ValueError) as problem:
+            raise CourseError(f"{table.where}: chapters: {problem.args[0]}") from problem
+        for name in exercises:
+            if of.setdefault(name, place) != place:
+                raise CourseError(f"{table.where}: {name} counts already in week {of[name]}")
+        weight, deadline = table.number("weight"), table.moment("deadline")
+        weeks.append(Week(table.text("title") or f"week {place}", exercises, weight, deadline))
+        table.end()
+    return tuple(weeks)
+
+
+def _late(table: Table) -> Late:
+    per_day, most = table.number("per_day", most=100), table.number("most", most=100)
+    minutes = table.number("grace_minutes") or Fraction(0)
+    days = table.whole("days")
+    table.end()
+    return Late(
+        per_day or Fraction(0), Fraction(100) if most is None else most,
+        dt.timedelta(minutes=float(minutes)), days,
+    )  # fmt: skip
+
+
+def _extensions(table: Table) -> dict[str, dict[int, dt.timedelta]]:
+    found: dict[str, dict[int, dt.timedelta]] = {}
+    for student in table.own_keys():
+        weeks = table.days(student)
+        found[student] = {week: dt.timedelta(days=float(days)) for week, days in weeks.items()}
+    return found
+
+
+def _beside(path: Path, name: str | None) -> Path | None:
+    return None if name is None else path.parent / name
+
+
+def _refuse_late_alone(course: Course, rules: Any, where: str) -> None:
+    if rules and not course.has_deadlines:
+        raise CourseError(
+            f"{where}: it has rules for what is late, and no deadline: give a [[week]] one, "
+            "as in deadline = 2026-10-05T23:59:00+02:00"
+        )

@@ -1,0 +1,218 @@
+"""`course.toml`: what is wrong with one is said, and what it makes of results."""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+
+import pytest
+
+from grader.chapters import catalogue
+from grader.course.rules import applied, unknown_students
+from grader.course.settings import read
+from grader.course.tables import CourseError
+from grader.course.times import Times, from_table
+from grader.reports.visible import for_students
+from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
+
+FOUR_WEEKS = """
+pass_mark = 50
+follow_through = "half"
+messages = "first sentences"
+
+[[week]]
+title = "scores"
+chapters = ["ex01_scores", "ex02_scaling"]
+weight = 20
+deadline = 2026-10-05T23:59:00+02:00
+
+[[week]]
+chapters = "ex03_masking"
+weight = 10
+deadline = 2026-10-12T23:59:00+02:00
+
+[[week]]
+chapters = ["ex04_softmax", "ex05_mixing"]
+weight = 30
+
+[[week]]
+chapters = ["ex06_heads", "ex07_model"]
+weight = 40
+
+[late]
+per_day = 10
+most = 50
+grace_minutes = 15
+days = 7
+
+[extensions]
+berta = 3
+carl = { 2 = 1 }
+
+[columns]
+cpu = "Score"
+"""
+
+
+def select(names):
+    return [exercise.full for name in names for exercise in catalogue().select(name)]
+
+
+@pytest.fixture
+def rules(tmp_path):
+    def write(text):
+        file = tmp_path / "course.toml"
+        file.write_text(text, encoding="utf-8")
+        return read(file, select)
+
+    return write
+
+
+def made(core, polish, because=0):
+    """An exercise of so many core and polish checks that pass, and core ones that wait."""
+    checks = [CheckResult(f"core {n}", "cpu", "passed", core=True) for n in range(core)]
+    checks += [CheckResult(f"polish {n}", "cpu", "passed") for n in range(polish)]
+    checks += [
+        CheckResult(f"waits {n}", "cpu", "failed", core=True, message="One.\n\nTwo.",
+                    because=("ex01_scores.dot_product",), follows=True)
+        for n in range(because)
+    ]  # fmt: skip
+    return checks
+
+
+def run_of(**students):
+    """A run in which each student's exercises hold the checks that `students` gives for them."""
+    submissions = []
+    for name, waiting in students.items():
+        exercises = []
+        for one in catalogue().exercises():
+            checks = made(3, 1, 2 if one.full in waiting else 0)
+            exercises.append(ExerciseResult(one.full, one.points, len(checks), tuple(checks)))
+        submissions.append(SubmissionResult(name, exercises=tuple(exercises), devices=("cpu",)))
+    return Run("1", "2", 3, {"cpu": "run", "cuda": "not asked"}, tuple(submissions))
+
+
+def handed_in(**days):
+    """Times: so many days after the first deadline, for every chapter."""
+    first = dt.datetime.fromisoformat("2026-10-05T23:59:00+02:00")
+    return Times({name: {"": first + dt.timedelta(days=d)} for name, d in days.items()})
+
+
+def scores(course, run, times):
+    return {one.identity: one.score("cpu") for one in applied(course, run, times).submissions}
+
+
+def test_weights_make_the_points(rules):
+    course = rules(FOUR_WEEKS)
+    run = applied(course, run_of(anna=()), Times({}))
+    [anna] = run.submissions
+    assert anna.maximum == anna.score("cpu") == 100
+    by_stem = {}
+    for exercise in anna.exercises:
+        stem = exercise.exercise[:4]
+        by_stem[stem] = by_stem.get(stem, 0) + exercise.points
+    assert by_stem["ex01"] + by_stem["ex02"] == 20
+    assert by_stem["ex03"] == 10
+    assert by_stem["ex06"] + by_stem["ex07"] == 40
+    assert all(e.points * 100 == int(e.points * 100) for e in anna.exercises)
+
+
+def test_each_day_that_has_begun_costs_up_to_a_limit(rules):
+    course = rules(FOUR_WEEKS)
+    names = {"intime": -1, "grace": 10 / 1440, "one": 0.5, "two": 1.5, "six": 5.5, "eight": 7.5}
+    # a week after the first deadline is the second one's
+    lost = {"intime": 0, "grace": 0, "one": 2, "two": 4, "six": 10, "eight": 20 + 1}
+    found = scores(course, run_of(**dict.fromkeys(names, ())), handed_in(**names))
+    # each function's points are in hundredths, so that they add up to what a report prints
+    assert found == pytest.approx({n: 100 - points for n, points in lost.items()}, abs=0.05)
+
+
+def test_extensions_are_for_every_week_or_for_one(rules):
+    course = rules(FOUR_WEEKS)
+    days = {"anna": 8, "berta": 2.9, "carl": 8}
+    found = scores(course, run_of(anna=(), berta=(), carl=()), handed_in(**days))
+    assert found == pytest.approx({"anna": 79, "berta": 100, "carl": 80}, abs=0.05)
+    assert unknown_students(course, run_of(anna=(), carl=())) == ["berta"]
+
+
+def test_being_late_is_said(rules):
+    run = applied(rules(FOUR_WEEKS), run_of(anna=()), handed_in(anna=1.5))
+    assert run.submissions[0].notes == ("scores: 2 days late, 20 % less",)
+
+
+@pytest.mark.parametrize(("credit", "lost"), [("none", 4), ("half", 2), ("full", 0)])
+def test_follow_through(rules, credit, lost):
+    course = rules(f'follow_through = "{credit}"')
+    assert catalogue().exercise("ex04_softmax.softmax").points == 8
+    run = run_of(anna=("ex02_scaling.scaled_scores", "ex03_masking.decoder_mask"))
+    worth = sum(catalogue().exercise(n).points
+                for n in ("ex02_scaling.scaled_scores", "ex03_masking.decoder_mask"))  # fmt: skip
+    assert scores(course, run, Times({}))["anna"] == 100 - Fraction(worth * lost, 4)
+
+
+def test_students_see_what_the_course_shows(rules):
+    run = run_of(anna=("ex04_softmax.softmax",))
+
+    def told(messages):
+        seen = for_students(applied(rules(f'messages = "{messages}"'), run, Times({})))
+        return {c.message for e in seen.submissions[0].exercises for c in e.checks}
+
+    assert told("all") == {"", "One.\n\nTwo."}
+    assert told("first sentences") == {"", "One."}
+    assert told("none") == {""}
+
+
+def test_the_pass_mark_is_of_the_maximum(rules):
+    run = run_of(anna=())
+    assert applied(rules("pass_mark = 100"), run, Times({})).is_enough(run.submissions[0])
+    assert run.is_enough(run.submissions[0]) is None
+    nothing = SubmissionResult("berta", problem="lost")
+    assert applied(rules("pass_mark = 50"), run, Times({})).is_enough(nothing) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("pass_mark = [", "is no TOML file"),
+        ("pas_mark = 50", "there is no key `pas_mark`: did you mean `pass_mark`?"),
+        ("pass_mark = 101", "`pass_mark` is a number from 0 to 100, not 101"),
+        ("pass_mark = true", "`pass_mark` is a number from 0 to 100, not True"),
+        ("pass_mark = nan", "`pass_mark` is a number from 0 to 100, not nan"),
+        ('follow_through = "some"', '`follow_through` is one of "none", "half", "full"'),
+        ("[[week]]\nweight = 3", "[[week]] 1: `chapters` is names, as in"),
+        ('[[week]]\nchapters = "ex44"', "[[week]] 1: chapters: "),
+        ('[[week]]\nchapters = "ex01_scores"\n[[week]]\nchapters = "dot_product"',
+         "[[week]] 2: ex01_scores.dot_product counts already in week 1"),
+        ('[[week]]\nchapters = "ex01_scores"\ndeadline = 2026-10-05', "`deadline` is a date with"),
+        ('[[week]]\nchapters = "ex01_scores"\ndeadline = 2026-10-05T10:00:00',
+         "its distance from UTC"),
+        ('[[week]]\nchapters = "ex01_scores"\npoints = 3', "[[week]] 1: there is no key `points`"),
+        ("[late]\nper_day = 10", "it has rules for what is late, and no deadline"),
+        ("week = 3", "`week` is tables, each with [[week]] above it, not 3"),
+        ("[extensions]\nanna = { first = 2 }", "`anna` is a number of days, or a table by week"),
+        ("[columns]\ncpu = 3", "[columns]: `cpu` is a text in quotes, not 3"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_a_sentence(rules, text, says):
+    with pytest.raises(CourseError) as problem:
+        rules(text)
+    assert str(problem.value).startswith(("course.toml", "/"))
+    assert says in str(problem.value)
+
+
+def test_times_from_a_table(tmp_path):
+    file = tmp_path / "times.csv"
+    file.write_text(
+        "id,time,chapter\nanna,2026-10-05T20:00:00Z,ex01_scores\n"
+        "anna,2026-10-06T20:00:00+02:00,ex02_scaling\nberta,2026-10-01T00:00:00+00:00,\n"
+    )
+    times = from_table(file)
+    both = ["ex01_scores.dot_product", "ex02_scaling.scaled_scores"]
+    assert times.of("anna", both[:1]) == dt.datetime(2026, 10, 5, 20, tzinfo=dt.timezone.utc)
+    assert times.of("anna", both) == dt.datetime(2026, 10, 6, 18, tzinfo=dt.timezone.utc)
+    assert times.of("berta", both) == dt.datetime(2026, 10, 1, tzinfo=dt.timezone.utc)
+    assert times.of("carl", both) is None
+    for text, says in [("id\nanna\n", "no column `time`"), ("id,time\nanna,x\n", "line 2: `x`")]:
+        file.write_text(text)
+        with pytest.raises(CourseError, match=says):
+            from_table(file)
