@@ -59,8 +59,10 @@ def read(path: Path) -> EarlierScores:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no such report.
+        ValueError: it is not there, or no such report.
     """
+    if not path.is_file():
+        raise ValueError(f"--since {path}: there is no such file")
     try:
         report = json.loads(path.read_bytes())
         known = report["schema"] in SCHEMAS

@@ -159,6 +159,18 @@ def test_where_they_stand_and_what_waits(tmp_path):
     assert found["scores"]["bins"] == [1, 0, 0, 0, 0, 1, 0, 0, 1, 1]
 
 
+def test_of_the_wrong_ones_those_are_counted_that_wait(tmp_path):
+    states = {"anna": "wrong", "bert": "to polish", "cleo": "wrong"}
+    run = run_of(**{
+        name: [exercise(SOFTMAX, "wrong"), exercise(WEIGHTS, state, because=(SOFTMAX,))]
+        for name, state in states.items()
+    })  # fmt: skip
+    found = summed(run, tmp_path)
+    assert [(f["states"]["wrong"], f["waiting"]) for f in found["functions"]] == [(3, 0), (2, 2)]
+    assert found["waiting"][0]["functions"] == {WEIGHTS: 3}
+    assert [(s["exercise"], s["who"]) for s in found["standing"]] == [(SOFTMAX, list(states))]
+
+
 def test_who_waits_for_what_was_not_graded_stands_there():
     (anna, *_) = a_class().submissions
     only = replace(anna, exercises=anna.exercises[1:2])
@@ -284,6 +296,7 @@ def test_an_earlier_report_of_schema_2_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("old", "says"),
     [
+        (None, "there is no such file"),
         ("{", "no json report"),
         ("[]", "no json report"),
         ('{"schema": 1, "submissions": [{"id": "a"}]}', "no json report"),
@@ -293,7 +306,8 @@ def test_an_earlier_report_of_schema_2_is_read(tmp_path):
 def test_what_is_no_earlier_report_is_refused_before_grading(
     old, says, submission, tmp_path, capsys
 ):
-    (tmp_path / "old.json").write_text(old)
+    if old is not None:
+        (tmp_path / "old.json").write_text(old)
     asked = ["grade", str(submission("anna")), "--since", str(tmp_path / "old.json")]
     assert main([*asked, "--report", f"class={tmp_path / 'class.json'}"]) == 2
     assert says in capsys.readouterr().err
