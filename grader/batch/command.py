@@ -19,7 +19,7 @@ from grader.batch.stopping import StopAsked
 from grader.batch.submissions import Submission, find
 from grader.chapters import Catalogue, Exercise, catalogue
 from grader.reports import table
-from grader.reports.formats import FORMATS, filled, refuse_early
+from grader.reports.formats import FORMATS, filled, refuse_early, since
 from grader.reports.text import for_log
 from grader.results import DeviceState, Run
 from grader.sandbox import Isolation, SandboxError, offered
@@ -43,6 +43,7 @@ class GradeRequest:
     gradebook: Path | None = None
     assignment: str | None = None
     require_sandbox: bool = False
+    since: Path | None = None
 
 
 def grade(request: GradeRequest) -> int:
@@ -155,6 +156,8 @@ def _reports(request: GradeRequest, submissions: int) -> Iterator[tuple[Writer, 
     if request.gradebook is not None:
         forms["csv"] = filled(request.gradebook, request.assignment)
     wanted = [_parts(text) for text in request.reports]
+    if request.since is not None:
+        forms |= since(request.since, {form for form, _ in wanted}, submissions)
     if request.gradebook is not None and "csv" not in [form for form, _ in wanted]:
         raise ValueError("--gradebook fills the csv report: add --report csv=FILE")
     for form, file in wanted:

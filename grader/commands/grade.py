@@ -18,11 +18,14 @@ def add(parser: argparse.ArgumentParser) -> None:
                        help="auto (default), cpu, cuda or cpu,cuda")  # fmt: skip
     parser.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE",
                        help="write a report, repeatable: json, json1 (schema 1, every check), csv, "
-                            "html, junit, gradescope or classroom")  # fmt: skip
+                            "html, class, junit, gradescope or classroom")  # fmt: skip
     parser.add_argument("--gradebook", type=Path, metavar="EXPORT",
                        help="fill Canvas's or Moodle's export in as the csv report")  # fmt: skip
     parser.add_argument("--assignment", metavar="TITLE",
                        help="the column of --gradebook, where there are several")  # fmt: skip
+    parser.add_argument("--since", type=Path, metavar="OLD.json",
+                       help="an earlier json report: html and class tell whose grade "
+                            "has moved since")  # fmt: skip
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                        help="a chapter or function, or several: NAME,NAME; repeatable")  # fmt: skip
     parser.add_argument("--jobs", type=positive(int), metavar="N",
@@ -47,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     request = GradeRequest(
         given.paths, given.device, given.report, given.only, given.jobs, given.seed,
         given.time_limit, given.memory, given.results, given.gradebook, given.assignment,
-        given.require_sandbox,
+        given.require_sandbox, given.since,
     )  # fmt: skip
     try:
         return grade(request)

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from grader.reports import classroom, csv_report, gradebook, gradescope, html_report, json_report
+from grader.reports import (
+    class_report,
+    classroom,
+    csv_report,
+    gradebook,
+    gradescope,
+    html_report,
+    json_report,
+    moved,
+)
 from grader.reports import junit as junit_report
 from grader.results import Run
 
@@ -14,6 +24,7 @@ FORMATS: dict[str, Callable[[Run, Path], None]] = {
     "json1": json_report.write_first,
     "csv": csv_report.write,
     "html": html_report.write,
+    "class": class_report.write,
     "junit": junit_report.write,
     "gradescope": gradescope.write,
     "classroom": classroom.write,
@@ -35,6 +46,32 @@ def refuse_early(form: str, submissions: int) -> None:
         raise ValueError(gradescope.refusal(form, submissions))
     if form == "html":
         html_report.environment()
+
+
+def since(
+    earlier: Path, wanted: set[str], submissions: int
+) -> dict[str, Callable[[Run, Path], None]]:
+    """Return the formats that tell whose grade has moved since an earlier json report.
+
+    Args:
+        earlier: the report.
+        wanted: the formats that are asked for.
+        submissions: how many there are to grade: html compares those of an index only.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no such report, or nothing that is asked for would tell.
+    """
+    if not wanted & {"class", "html" if submissions > 1 else "class"}:
+        raise ValueError(
+            "--since is told by the class report, and by html of several submissions: "
+            "add --report class=FILE"
+        )
+    scores = moved.read(earlier)
+    return {
+        "html": partial(html_report.write, earlier=scores),
+        "class": partial(class_report.write, earlier=scores),
+    }
 
 
 def filled(export: Path, assignment: str | None = None) -> Callable[[Run, Path], None]:

@@ -1,7 +1,8 @@
 """The html report: a page for a submission, whole in one file, without scripts or network.
 
-A run of several submissions is an index, and beside it a folder with a page for each, so that
-no student's page shows another student. Only the index has the seed: who knows it knows the inputs.
+A run of several submissions is the class page (`class_page`), and beside it a folder with a page
+for each, so that no student's page shows another student. Only the class page has the seed: who
+knows it knows the inputs.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from grader.reports import class_page
 from grader.reports.digest import NOT_RUN, chapters, counts, device_ready, problems, score_on
 from grader.reports.layout import blocks
+from grader.reports.moved import EarlierScores
 from grader.reports.text import one_line, shown
+from grader.reports.visible import for_students
 from grader.results import DEVICES, ExerciseResult, Run, SubmissionResult, number
 
 if TYPE_CHECKING:
@@ -25,25 +29,30 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 MARKED = re.compile(r"(?<![^\s])([-+\d.e]+|nan|-?inf)(\*)")
 
 
-def write(run: Run, path: Path) -> None:
+def write(run: Run, path: Path, earlier: EarlierScores | None = None) -> None:
     """Write the page of the one submission, or an index with a folder of pages beside it.
+
+    Args:
+        run: what to show.
+        path: the page, or the index.
+        earlier: scores of an earlier run: the index then says whose have moved.
 
     Raises:
         ValueError: jinja2 is missing.
     """
     pages = environment()
-    if len(run.submissions) == 1:
-        _save(path, _page(pages, run, run.submissions[0]))
+    told = for_students(run).submissions
+    if len(told) == 1:
+        _save(path, _page(pages, run, told[0]))
         return
     folder = path.with_name(f"{path.stem}-pages")
     folder.mkdir(exist_ok=True)
-    files = _file_names(run.submissions)
-    for submission, file in zip(run.submissions, files, strict=True):
+    files = _file_names(told)
+    for submission, file in zip(told, files, strict=True):
         _save(folder / file, _page(pages, run, submission))
     links = [quote(f"{folder.name}/{file}") for file in files]
-    rows = [_row(run, s, link) for s, link in zip(run.submissions, links, strict=True)]
     index = pages.get_template("index.html").render(
-        run=_about(run), rows=rows, devices=DEVICES, seed=run.seed
+        run=_about(run), seed=run.seed, **class_page.context(run, links, earlier)
     )
     _save(path, index)
 
@@ -67,6 +76,9 @@ def environment() -> Environment:
     made.filters["blocks"] = blocks
     made.filters["marked"] = _marked
     made.filters["breaking"] = _breaking
+    made.filters["brief"] = _brief
+    made.filters["line"] = one_line
+    made.filters["shown"] = shown
     return made
 
 
@@ -82,6 +94,12 @@ def _breaking(name: str) -> Any:
     from markupsafe import Markup, escape
 
     return Markup(str(escape(name)).replace("_", "_<wbr>"))
+
+
+def _brief(name: str) -> str:
+    """Name a function without its chapter, and a file as it is."""
+    last = name.rpartition(".")[2]
+    return name if last in ("py", "ipynb") else last
 
 
 def _page(pages: Environment, run: Run, submission: SubmissionResult) -> str:
@@ -127,18 +145,6 @@ def _exercise(run: Run, submission: SubmissionResult, exercise: ExerciseResult) 
         "passed": {d: sum(c.passed for c in exercise.on(d)) for d in submission.devices},
         "total": exercise.total,
         "problems": [] if idle else problems(exercise, *submission.devices),
-    }
-
-
-def _row(run: Run, submission: SubmissionResult, link: str) -> dict[str, Any]:
-    return {
-        "name": one_line(submission.identity),
-        "link": link,
-        "seed": submission.seed,
-        "problem": one_line(submission.problem) if submission.problem else None,
-        "scores": {device: score_on(run, submission, device) for device in DEVICES},
-        "ready": device_ready(submission),
-        "counts": counts(submission),
     }
 
 

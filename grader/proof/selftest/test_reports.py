@@ -147,7 +147,8 @@ def test_several_submissions_are_an_index_with_a_page_each(tmp_path):
     graded = tuple(SubmissionResult(n, exercises=(exercise,), devices=("cpu",)) for n in names)
     run = Run("0.1.0", "2.13.0", 3, {"cpu": "run", "cuda": "absent"}, graded)
     index = written("html", run, tmp_path).read_text(encoding="utf-8")
-    links = re.findall(r'href="([^"]+)"', index)
+    links = re.findall(r'<th scope="row"><a href="([^"]+)"', index)
+    assert set(re.findall(r'href="([^#"][^"]*)"', index)) == set(links)
     assert len(set(map(str.casefold, links))) == len(names)
     for name, link in zip(names, links, strict=True):
         page = (tmp_path / link).read_text(encoding="utf-8")
@@ -262,6 +263,11 @@ def test_reports_through_the_command_line(submission, graded, tmp_path, capsys):
 
 def test_templates_are_there_where_the_kit_is_installed():
     folder = places.ROOT / "grader" / "reports" / "templates"
-    assert {"base.html", "index.html", "page.html", "style.css"} <= {
-        f.name for f in folder.iterdir()
+    there = {file.name for file in folder.iterdir()}
+    assert {"base.html", "index.html", "page.html", "style.css", "class.css", "class.js"} <= there
+    asked = {
+        name
+        for file in folder.glob("*.html")
+        for name in re.findall(r'(?:include|from|extends) "([^"]+)"', file.read_text("utf-8"))
     }
+    assert asked <= there
