@@ -38,6 +38,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", type=Path, metavar="FILE",
                        help="keep results in FILE (SQLite): a stopped run goes on from there, "
                             "unchanged submissions are not graded again")  # fmt: skip
+    parser.add_argument("--shard", metavar="I/N",
+                        help="grade part I of N, with --seed and --results: `merge` makes one run "
+                             "of all the parts")  # fmt: skip
 
 
 def run(given: argparse.Namespace) -> int:
@@ -47,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     request = GradeRequest(
         given.paths, given.device, given.report, given.only, given.jobs, given.seed,
         given.time_limit, given.memory, given.results, given.gradebook, given.assignment,
-        given.require_sandbox,
+        given.require_sandbox, given.shard,
     )  # fmt: skip
     try:
         return grade(request)
