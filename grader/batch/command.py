@@ -75,7 +75,7 @@ def grade(request: GradeRequest) -> int:
     jobs = request.jobs or jobs_for(len(submissions))
     isolation = _isolation(request.require_sandbox, "cuda" in devices)
     try:
-        with _kept(request) as (kept, seed):
+        with _kept(request, shard) as (kept, seed):
             plan = GradingPlan(tuple(chosen), devices, seed, limits, jobs, isolation, shard.of)
             if kept is not None:
                 kept.begin(record_of(plan, said, shard, by))
@@ -159,12 +159,13 @@ def _isolation(required: bool, gpu: bool) -> Isolation:
 
 
 @contextlib.contextmanager
-def _kept(request: GradeRequest) -> Iterator[tuple[store.Store | None, int]]:
+def _kept(request: GradeRequest, shard: Shard) -> Iterator[tuple[store.Store | None, int]]:
     """Open the results database, if there is to be one, and settle the seed."""
     if request.results is None:
         yield None, new_seed() if request.seed is None else request.seed
         return
     with store.opened(request.results) as kept:
+        kept.refuse_another(shard)
         if request.shard is not None and request.seed is None and kept.earlier_seed() is None:
             raise ValueError(SHARED_SEED)
         seed, earlier = kept.seed(request.seed)

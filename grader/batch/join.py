@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.batch.names import listed, shortened
+from grader.batch.names import NAMED, listed, shortened
 from grader.batch.parts import Part
 from grader.batch.shard import Shard
 from grader.results import Run, SubmissionResult
 
-SHOWN = 60
+SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,13 @@ def _by_value(said: Iterable[tuple[Path, str]]) -> dict[str, list[str]]:
 
 
 def _values(where: Mapping[str, Sequence[str]]) -> str:
-    return ", ".join(f"{shortened(v, SHOWN)} in {listed(sorted(p))}" for v, p in where.items())
+    return ", ".join(f"{shortened(v, SHOWN)} in {_files(p)}" for v, p in where.items())
+
+
+def _files(paths: Sequence[str]) -> str:
+    """Name a few of many, each whole: what tells them apart may be anywhere in them."""
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return ", ".join(sorted(paths)[:NAMED]) + more
 
 
 def _is_of(part: Part, other: Part) -> bool:
@@ -107,7 +113,7 @@ def _refuse_mixed(batches: Sequence[Sequence[Part]]) -> None:
     for number, batch in enumerate(batches):
         for other in batches[:number]:
             mine, theirs = batch[0], other[0]
-            files = listed(sorted([str(mine.path), str(theirs.path)]))
+            files = _files([str(mine.path), str(theirs.path)])
             cut = {mine.record.shard.of, theirs.record.shard.of}
             if len(cut) > 1:
                 says = " and ".join(map(str, sorted(cut)))
@@ -146,7 +152,7 @@ def _gaps(batch: Sequence[Part]) -> Iterator[Gap]:
         if number not in found:
             yield Gap(f"{shard} is missing", "give its results file as well", missing)
         elif missing:
-            files = listed([str(part.path) for part in found[number]])
+            files = _files([str(part.path) for part in found[number]])
             done = f"{len(wanted) - len(missing)} of {len(wanted)} submissions are in {files}"
             yield Gap(f"{shard} is not finished", f"{done}, run it again", missing)
 
@@ -170,4 +176,4 @@ def _results(batch: Sequence[Part], why: Mapping[str, str]) -> Iterator[Submissi
         if identity in where:
             yield where[identity].results[identity]
         else:
-            yield SubmissionResult(identity, problem=f"not graded: {why[identity]}")
+            yield SubmissionResult(identity, problem=why[identity])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from grader.batch import rows
 from grader.batch.plan import new_seed
 from grader.batch.record import Record
+from grader.batch.shard import Shard
 from grader.results import CheckResult, SubmissionResult
 
 if TYPE_CHECKING:
@@ -59,20 +60,18 @@ class Store:
         is_seed = row is not None and re.fullmatch(r"-?\d{1,40}", str(row[0]))
         return int(row[0]) if is_seed else None
 
-    def begin(self, record: Record) -> None:
-        """Note what is going to be run, in the place of the last run.
+    def refuse_another(self, shard: Shard) -> None:
+        """Raise ValueError if the file holds another part of as many: it would be lost."""
+        row = self._connection.execute("SELECT said FROM record").fetchone()
+        last = rows.to_record(row[0]) if row else None
+        if last is not None and last.shard.of == shard.of and last.shard != shard:
+            raise ValueError(f"the results file holds {last.shard}: give {shard} one of its own")
 
-        Raises:
-            ValueError: the file holds another part of as many.
-        """
+    def begin(self, record: Record) -> None:
+        """Note what is going to be run, in the place of the last run."""
+        said = (rows.of_record(record),)
         with self._lock, self._noting():
-            row = self._connection.execute("SELECT said FROM record").fetchone()
-            last = rows.to_record(row[0]) if row else None
-            if last and last.shard.of == record.shard.of and last.shard != record.shard:
-                says = f"the results file holds {last.shard}: give {record.shard} one of its own"
-                raise ValueError(says)
             self._connection.execute("DELETE FROM outcome")
-            said = (rows.of_record(record),)
             self._connection.execute("INSERT OR REPLACE INTO record VALUES (1, ?)", said)
 
     def add(self, result: SubmissionResult) -> None:
