@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.batch.names import NAMED, listed, shortened
-from grader.batch.parts import Part
+from grader.batch.parts import ResultsFile
 from grader.batch.shard import Shard
 from grader.results import Run, SubmissionResult
 
@@ -32,7 +32,7 @@ class Gap:
         return f"{self.problem}: {self.advice}"
 
 
-def joined(parts: Sequence[Part], partial: bool = False) -> tuple[Run, list[Gap]]:
+def joined(parts: Sequence[ResultsFile], partial: bool = False) -> tuple[Run, list[Gap]]:
     """Put the parts of a batch together, or whole batches, or both.
 
     Args:
@@ -47,7 +47,7 @@ def joined(parts: Sequence[Part], partial: bool = False) -> tuple[Run, list[Gap]
     """
     parts = sorted(parts, key=lambda part: (part.record.shard.part, list(part.record.batch)))
     _refuse_differing([(part.path, part.record.settings) for part in parts])
-    batches: list[list[Part]] = []
+    batches: list[list[ResultsFile]] = []
     for part in parts:
         same = next((batch for batch in batches if _is_of(part, batch[0])), None)
         if same is None:
@@ -66,7 +66,7 @@ def joined(parts: Sequence[Part], partial: bool = False) -> tuple[Run, list[Gap]
     return run, gaps
 
 
-def differing_machines(parts: Sequence[Part]) -> Iterator[str]:
+def differing_machines(parts: Sequence[ResultsFile]) -> Iterator[str]:
     """Say in what the machines differed, which alone is no reason to grade anew."""
     for name in parts[0].record.machine:
         where = _by_value((part.path, part.record.machine.get(name, "")) for part in parts)
@@ -102,13 +102,13 @@ def _files(paths: Sequence[str]) -> str:
     return ", ".join(sorted(paths)[:NAMED]) + more
 
 
-def _is_of(part: Part, other: Part) -> bool:
+def _is_of(part: ResultsFile, other: ResultsFile) -> bool:
     """Tell whether two parts were cut from the same batch, in the same way."""
     mine, theirs = part.record, other.record
     return mine.shard.of == theirs.shard.of and mine.batch == theirs.batch
 
 
-def _refuse_mixed(batches: Sequence[Sequence[Part]]) -> None:
+def _refuse_mixed(batches: Sequence[Sequence[ResultsFile]]) -> None:
     """Refuse parts that were cut from different batches, and people who are in two."""
     for number, batch in enumerate(batches):
         for other in batches[:number]:
@@ -128,7 +128,7 @@ def _refuse_mixed(batches: Sequence[Sequence[Part]]) -> None:
                 raise ValueError(f"{listed(both)}: in both {files}, which are different batches")
 
 
-def _difference(mine: Part, theirs: Part) -> str:
+def _difference(mine: ResultsFile, theirs: ResultsFile) -> str:
     for one, other in ((mine, theirs), (theirs, mine)):
         alone = [name for name in one.record.batch if name not in other.record.batch]
         if alone:
@@ -138,10 +138,10 @@ def _difference(mine: Part, theirs: Part) -> str:
     return f"{listed(changed)} changed in between" if changed else "in another order"
 
 
-def _gaps(batch: Sequence[Part]) -> Iterator[Gap]:
+def _gaps(batch: Sequence[ResultsFile]) -> Iterator[Gap]:
     """Say which parts are not there, or not whole."""
     record = batch[0].record
-    found: dict[int, list[Part]] = {}
+    found: dict[int, list[ResultsFile]] = {}
     for part in batch:
         found.setdefault(part.record.shard.part, []).append(part)
     for number in range(1, record.shard.of + 1):
@@ -157,13 +157,13 @@ def _gaps(batch: Sequence[Part]) -> Iterator[Gap]:
             yield Gap(f"{shard} is not finished", f"{done}, run it again", missing)
 
 
-def _results(batch: Sequence[Part], why: Mapping[str, str]) -> Iterator[SubmissionResult]:
+def _results(batch: Sequence[ResultsFile], why: Mapping[str, str]) -> Iterator[SubmissionResult]:
     """Return a result for everybody in the batch, in its order.
 
     Raises:
         ValueError: two files hold different results of the same submission.
     """
-    where: dict[str, Part] = {}
+    where: dict[str, ResultsFile] = {}
     for part in batch:
         for identity, result in part.results.items():
             before = where.setdefault(identity, part)

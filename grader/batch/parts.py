@@ -26,7 +26,7 @@ TRIES = 5
 
 
 @dataclass(frozen=True)
-class Part:
+class ResultsFile:
     """What a results file holds of one run.
 
     Attributes:
@@ -45,7 +45,7 @@ class Part:
         return [identity for identity in self.record.wanted if identity not in self.results]
 
 
-def part_in(path: Path) -> Part | None:
+def part_in(path: Path) -> ResultsFile | None:
     """Read the last run of a results file; None if none was begun.
 
     Raises:
@@ -69,7 +69,7 @@ def part_in(path: Path) -> Part | None:
             raise ValueError(sentence(path, str(problem))) from problem
 
 
-def _read(connection: sqlite3.Connection, path: Path) -> Part | None:
+def _read(connection: sqlite3.Connection, path: Path) -> ResultsFile | None:
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         return None
     row = connection.execute("SELECT said FROM record").fetchone()
@@ -81,7 +81,7 @@ def _read(connection: sqlite3.Connection, path: Path) -> Part | None:
         raise ValueError(f"{path} was written by another state of the grader: use that one")
     wanted = set(record.wanted)
     results = {name: one for name, one in found.items() if one is not None and name in wanted}
-    return Part(path, record, results)
+    return ResultsFile(path, record, results)
 
 
 def _outcomes(connection: sqlite3.Connection) -> Iterator[tuple[str, SubmissionResult | None]]:
