@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader import __version__
 from grader.batch import store
 from grader.batch.bench import Limits, NoBench
+from grader.batch.by_course import course_for, scored
 from grader.batch.devices import devices_of
 from grader.batch.plan import GradingPlan, jobs_for, new_seed
+from grader.batch.record import record_of
+from grader.batch.shard import Shard, keys, shard_of
 from grader.batch.slots import side_by_side
 from grader.batch.stopping import StopAsked
 from grader.batch.submissions import Submission, find
+from grader.batch.wanted import Wanted, writers
 from grader.chapters import Catalogue, Exercise, catalogue
+from grader.course.settings import Course
 from grader.reports import table
-from grader.reports.formats import FORMATS, filled, refuse_early, since
 from grader.reports.text import for_log
-from grader.results import DeviceState, Run
+from grader.results import DeviceState, Run, SubmissionResult
 from grader.sandbox import Isolation, SandboxError, offered
 
-Writer = Callable[[Run, Path], None]
+SHARED_SEED = (
+    "--shard: all parts need one seed: give each of them the same --seed N, a number that nobody "
+    "can guess"
+)
 
 
 @dataclass(frozen=True)
@@ -33,17 +41,15 @@ class GradeRequest:
 
     paths: Sequence[Path]
     device: str
-    reports: Sequence[str]
+    wanted: Wanted
     only: Sequence[str]
     jobs: int | None
     seed: int | None
     time_limit: float
     memory: int
     results: Path | None
-    gradebook: Path | None = None
-    assignment: str | None = None
     require_sandbox: bool = False
-    since: Path | None = None
+    shard: str | None = None
 
 
 def grade(request: GradeRequest) -> int:
@@ -54,19 +60,30 @@ def grade(request: GradeRequest) -> int:
         LookupError: no exercise is called like `only`.
         OSError: a path is not there, or a report cannot be written.
     """
-    submissions = find(request.paths, _tell)
-    reports = list(_reports(request, len(submissions)))
+    shard = shard_of(request.shard)
+    _refuse_lonely(request, shard)
+    batch = find(request.paths, _tell)
+    by = keys(batch, shard)
+    submissions = [one for one in batch if shard.holds(by[one.identity])]
+    if not shard.is_whole:
+        _tell(f"{shard}: {len(submissions) or 'none'} of the {len(batch)} submissions")
+    count = len(submissions)
+    reports = list(writers(request.wanted, count))
     devices, said = devices_of(request.device)
     known = catalogue()
-    chosen = _chosen(known, request.only)
+    course = course_for(request.wanted.course, _folders(request.paths, batch), known)
+    chosen = _chosen(known, request.only, course)
     limits = Limits(request.time_limit, request.memory)
     jobs = request.jobs or jobs_for(len(submissions))
     isolation = _isolation(request.require_sandbox, "cuda" in devices)
     try:
-        with _kept(request) as (kept, seed):
-            plan = GradingPlan(tuple(chosen), devices, seed, limits, jobs, isolation)
+        with _kept(request, shard) as (kept, seed):
+            plan = GradingPlan(tuple(chosen), devices, seed, limits, jobs, isolation, shard.of)
+            if kept is not None:
+                kept.begin(record_of(plan, said, shard, by))
             run, unchanged = _run(submissions, plan, said, kept)
-            if kept is not None and unchanged < len(submissions):
+            # who hands in anew may come from another part, of which this one knows nothing
+            if kept is not None and (unchanged < len(submissions) or not shard.is_whole):
                 kept.tell(seed)
     except StopAsked as stop:
         with contextlib.suppress(OSError):  # the terminal may be what is gone
@@ -74,6 +91,8 @@ def grade(request: GradeRequest) -> int:
         return 128 + stop.number
     except NoBench as problem:
         raise ValueError(str(problem)) from problem
+    if course is not None:
+        run = scored(course, run, submissions)
     try:
         for write, path in reports:
             write(run, path)
@@ -84,11 +103,36 @@ def grade(request: GradeRequest) -> int:
     return int(any(submission.problem for submission in run.submissions))
 
 
-def _chosen(known: Catalogue, only: Sequence[str]) -> list[Exercise]:
-    """List the exercises that names, or lists of names, mean; without any, all of them."""
+def _refuse_lonely(request: GradeRequest, shard: Shard) -> None:
+    """Refuse a part that could not be merged with the others."""
+    if request.shard is None:
+        return
+    if request.results is None:
+        raise ValueError(f"--shard: add --results FILE, which `merge` takes, for {shard}")
+    if request.seed is None and not request.results.is_file():
+        raise ValueError(SHARED_SEED)
+
+
+def _chosen(known: Catalogue, only: Sequence[str], course: Course | None) -> list[Exercise]:
+    """List the exercises that names, or lists of names, mean, of those that count."""
     names = [name.strip() for listed in only for name in listed.split(",") if name.strip()]
     meant = {exercise.full for name in names for exercise in known.select(name)}
-    return [e for e in known.exercises() if not names or e.full in meant]
+    counting = course.exercises if course is not None else ()
+    found = [
+        exercise
+        for exercise in known.exercises()
+        if (not names or exercise.full in meant) and (not counting or exercise.full in counting)
+    ]
+    if not found:
+        raise ValueError(f"of the course nothing is called {', '.join(names)}")
+    return found
+
+
+def _folders(paths: Sequence[Path], batch: Sequence[Submission]) -> list[Path]:
+    """List the folders that hold submissions and are none: an instructor's own."""
+    handed_in = {submission.path for submission in batch}
+    whole = [Path(os.path.abspath(path)) for path in paths]
+    return [path for path in whole if path.is_dir() and path not in handed_in]
 
 
 def _tell(sentence: str) -> None:
@@ -104,7 +148,13 @@ def _run(
     import torch
 
     with table.progress(len(submissions)) as progress:
-        results = side_by_side(submissions, plan, kept, progress.after_each)
+
+        def after_each(result: SubmissionResult, known: bool) -> None:
+            if kept is not None:
+                kept.add(result)
+            progress.after_each(result, known)
+
+        results = side_by_side(submissions, plan, kept, after_each)
     says = plan.isolation.says if plan.isolation else ""
     run = Run(__version__, torch.__version__, plan.seed, said, tuple(results), says)
     return run, progress.unchanged
@@ -128,12 +178,15 @@ def _isolation(required: bool, gpu: bool) -> Isolation:
 
 
 @contextlib.contextmanager
-def _kept(request: GradeRequest) -> Iterator[tuple[store.Store | None, int]]:
+def _kept(request: GradeRequest, shard: Shard) -> Iterator[tuple[store.Store | None, int]]:
     """Open the results database, if there is to be one, and settle the seed."""
     if request.results is None:
         yield None, new_seed() if request.seed is None else request.seed
         return
     with store.opened(request.results) as kept:
+        kept.refuse_another(shard)
+        if request.shard is not None and request.seed is None and kept.earlier_seed() is None:
+            raise ValueError(SHARED_SEED)
         seed, earlier = kept.seed(request.seed)
         if earlier:
             says = f"seed {seed}, as before in {request.results}; --seed N takes another"
@@ -148,30 +201,3 @@ def _farewell(stop: StopAsked, total: int, results: Path | None) -> str:
     if results is None:
         return f"{after}; --results FILE would have kept them"
     return f"{after}: {results} keeps what is graded, and the same command goes on from there"
-
-
-def _reports(request: GradeRequest, submissions: int) -> Iterator[tuple[Writer, Path]]:
-    """Say for every report who writes it and where to; what must fail fails before grading."""
-    forms = dict(FORMATS)
-    if request.gradebook is not None:
-        forms["csv"] = filled(request.gradebook, request.assignment)
-    wanted = [_parts(text) for text in request.reports]
-    if request.since is not None:
-        forms |= since(request.since, {form for form, _ in wanted}, submissions)
-    if request.gradebook is not None and "csv" not in [form for form, _ in wanted]:
-        raise ValueError("--gradebook fills the csv report: add --report csv=FILE")
-    for form, file in wanted:
-        if form not in forms:
-            raise ValueError(f"there is no report format `{form}`; there is {', '.join(forms)}")
-        refuse_early(form, submissions)
-        path = Path(file)
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            raise ValueError(f"the report cannot be written to {file}: no such folder, or a folder")
-        yield forms[form], path
-
-
-def _parts(text: str) -> tuple[str, str]:
-    form, separator, file = text.partition("=")
-    if not separator or not file:
-        raise ValueError(f"--report takes FORMAT=FILE, as in json=scores.json, not `{text}`")
-    return form, file

@@ -16,10 +16,10 @@ from grader.batch.names import listed, shortened
 from grader.batch.reading import ARCHIVES, OTHER_ARCHIVES, Loose
 
 Reads = Callable[[Path], bool]
-# of systems and tools, and nobody's work
+# of systems, tools and the course, and nobody's work
 LEFTOVERS = {
     "__macosx", "__pycache__", ".ds_store", ".git", ".gitignore", ".gitkeep",
-    ".ipynb_checkpoints", "desktop.ini", "thumbs.db",
+    ".ipynb_checkpoints", "desktop.ini", "thumbs.db", "course.toml",
 }  # fmt: skip
 APPLE_DOUBLE = "._"
 HIDES = (".", "__")

@@ -71,16 +71,20 @@ def _own_plan(identity: str, content: str, plan: GradingPlan, store: Store | Non
 
     What students were told since then may be the answers to the run's seed. What comes by a new
     name may have had another: newcomers get a seed of their run, what has changed one of its own.
+    One part of a batch knows neither who is new nor how often the others have run: there, both get
+    one of their own.
     """
     if store is None:
         return plan
     own = plan.with_own_seed(content)
-    runs = [plan, *(plan.with_own_seed(f"run {n + 1}") for n in range(store.told(plan.seed)))]
+    told = store.told(plan.seed)
+    runs = [plan, *(plan.with_own_seed(f"run {n + 1}") for n in range(told))]
     graded = [(one, store.graded_with(identity, one.seed)) for one in (*runs, own)]
     as_before = [one for one, what in graded if what == content]
     if as_before:
         return as_before[0]
-    return own if any(what for _, what in graded) else runs[-1]
+    has_changed = any(what for _, what in graded) or (told and plan.parts > 1)
+    return own if has_changed else runs[-1]
 
 
 def _by_exercise(

@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import secrets
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +37,7 @@ class GradingPlan:
         limits: for each submission.
         jobs: how many submissions at a time; the verdicts do not depend on it.
         isolation: the walls that are put up around submissions; None for none.
+        parts: into how many parts the batch is cut, of which this is to grade one.
     """
 
     exercises: tuple[Exercise, ...]
@@ -44,24 +46,31 @@ class GradingPlan:
     limits: Limits = field(default_factory=Limits)
     jobs: int = 1
     isolation: Isolation | None = None
+    parts: int = 1
+
+    @functools.cached_property
+    def settings(self) -> dict[str, str]:
+        """All that a verdict depends on besides the submission and its walls, by plain names."""
+        import torch
+
+        return {
+            "kit": _kit(),
+            "PyTorch": torch.__version__,
+            "Python": ".".join(platform.python_version_tuple()[:2]),
+            "system": sys.platform,
+            "exercises": ", ".join(exercise.full for exercise in self.exercises),
+            "--device": ", ".join(self.devices),
+            "--seed": str(self.seed),
+            "--time-limit": str(self.limits.seconds),
+            "--memory": str(self.limits.memory),
+        }
 
     @functools.cached_property
     def fingerprint(self) -> str:
         """All that a verdict depends on besides the submission, as a digest."""
-        import torch
-
-        says = {
-            "kit": _kit(),
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "exercises": [exercise.full for exercise in self.exercises],
-            "devices": self.devices,
-            "seed": self.seed,
-            "seconds": self.limits.seconds,
-            "memory": self.limits.memory,
-            "isolation": self.isolation.says if self.isolation else "",
-        }
-        return hashlib.sha256(json.dumps(says).encode()).hexdigest()
+        # what is not kept out can change a verdict; what keeps the rest out cannot
+        lost = self.isolation.missing if self.isolation else None
+        return hashlib.sha256(json.dumps([self.settings, lost]).encode()).hexdigest()
 
     def with_own_seed(self, content: str) -> GradingPlan:
         """Return the plan with another seed: always the same one for the same content."""

@@ -1,30 +1,30 @@
 """The results database: one SQLite file that a killed run leaves whole and the next takes up.
 
 Each result is written, and on the disk, before its submission counts as done. While a run lasts
-the file is locked: two runs on one file would fight over its seed.
+the file is locked: two runs on one file would fight over its seed. Besides the results of checks,
+by which the next run knows what has not changed, it holds the last run as a whole, for `merge`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import functools
-import json
 import re
 import threading
-import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from grader.batch import rows
 from grader.batch.plan import new_seed
-from grader.results import CheckResult
+from grader.batch.record import Record
+from grader.batch.shard import Shard
+from grader.results import CheckResult, SubmissionResult
 
 if TYPE_CHECKING:
     import sqlite3
 
 # tells our files from other programs' and from those of other versions
-APPLICATION, VERSION = 0x41747447, 3
+APPLICATION, VERSION = 0x41747447, 4
 TABLES = """
 CREATE TABLE IF NOT EXISTS run (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), seed TEXT);
 CREATE TABLE IF NOT EXISTS told (seed TEXT PRIMARY KEY, times INTEGER);
@@ -32,6 +32,8 @@ CREATE TABLE IF NOT EXISTS result (
     submission TEXT, way TEXT, content TEXT, seed TEXT, checks TEXT,
     PRIMARY KEY (submission, way, content)
 );
+CREATE TABLE IF NOT EXISTS record (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), said TEXT);
+CREATE TABLE IF NOT EXISTS outcome (submission TEXT PRIMARY KEY, said BLOB);
 """
 WAIT = 2.0
 
@@ -45,12 +47,38 @@ class Store:
 
     def seed(self, asked: int | None) -> tuple[int, bool]:
         """Return the seed to use, and whether it is an earlier run's: so that both agree."""
-        row = self._connection.execute("SELECT seed FROM run").fetchone()
-        if asked is None and row is not None and re.fullmatch(r"-?\d{1,40}", str(row[0])):
-            return int(row[0]), True
+        earlier = self.earlier_seed() if asked is None else None
+        if earlier is not None:
+            return earlier, True
         seed = new_seed() if asked is None else asked
         self._connection.execute("INSERT OR REPLACE INTO run VALUES (1, ?)", (str(seed),))
         return seed, False
+
+    def earlier_seed(self) -> int | None:
+        """Return the seed of the last run, if there was one."""
+        row = self._connection.execute("SELECT seed FROM run").fetchone()
+        is_seed = row is not None and re.fullmatch(r"-?\d{1,40}", str(row[0]))
+        return int(row[0]) if is_seed else None
+
+    def refuse_another(self, shard: Shard) -> None:
+        """Raise ValueError if the file holds another part of as many: it would be lost."""
+        row = self._connection.execute("SELECT said FROM record").fetchone()
+        last = rows.to_record(row[0]) if row else None
+        if last is not None and last.shard.of == shard.of and last.shard != shard:
+            raise ValueError(f"the results file holds {last.shard}: give {shard} one of its own")
+
+    def begin(self, record: Record) -> None:
+        """Note what is going to be run, in the place of the last run."""
+        said = (rows.of_record(record),)
+        with self._lock, self._noting():
+            self._connection.execute("DELETE FROM outcome")
+            self._connection.execute("INSERT OR REPLACE INTO record VALUES (1, ?)", said)
+
+    def add(self, result: SubmissionResult) -> None:
+        """Note what has come of a submission of the run, whatever it is."""
+        row = (result.identity, rows.of_outcome(result))
+        with self._lock, self._noting():
+            self._connection.execute("INSERT OR REPLACE INTO outcome VALUES (?, ?)", row)
 
     def told(self, seed: int) -> int:
         """Return how many runs with this seed have graded something and come to their ends."""
@@ -71,7 +99,7 @@ class Store:
         asks = "SELECT checks FROM result WHERE submission = ? AND way = ? AND content = ?"
         with self._lock, self._noting():
             row = self._connection.execute(asks, (submission, way, content)).fetchone()
-            return _decoded(row[0]) if row else None
+            return rows.to_checks(row[0]) if row else None
         return None
 
     def graded_with(self, submission: str, seed: int) -> str | None:
@@ -91,7 +119,7 @@ class Store:
         found: Mapping[str, list[CheckResult]],
     ) -> None:
         """Keep the results of each exercise's checks, in the place of older ones."""
-        row = (submission, way, content, str(seed), _encoded(found))
+        row = (submission, way, content, str(seed), rows.of_checks(found))
         with self._lock, self._noting():
             self._connection.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?, ?, ?)", row)
 
@@ -127,17 +155,39 @@ def opened(path: Path) -> Iterator[Store]:
             _prepare(connection, path)
             yield Store(connection)
     except sqlite3.Error as problem:
-        raise ValueError(_sentence(path, str(problem))) from problem
+        raise ValueError(sentence(path, str(problem))) from problem
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
+    """Look whether a database is the grader's own, whole, and of this version.
+
+    Raises:
+        ValueError: it is not; a sentence says why.
+        sqlite3.Error: it is no database at all, or a damaged one.
+    """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and application != APPLICATION:
-        raise ValueError(f"{path} is another program's database: give --results another file")
+        raise ValueError(f"{path} is another program's database: give another file")
     if tables and version != VERSION:
-        raise ValueError(f"{path} is from another version of the grader: give --results a new file")
+        raise ValueError(f"{path} is from another version of the grader: give a new file")
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise ValueError(sentence(path, "malformed"))
+
+
+def sentence(path: Path, problem: str) -> str:
+    """Say what SQLite says in words that help."""
+    if "locked" in problem:
+        return f"{path} is in use: another grader is still running on it"
+    if "not a database" in problem or "malformed" in problem:
+        return f"{path} is no results database, or a damaged one: give another file"
+    return f"results cannot be kept in {path}: {problem}"
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    refuse_foreign(connection, path)
     # one writer, which keeps its lock; what is committed outlives a kill at any moment
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     connection.execute("PRAGMA journal_mode = WAL")
@@ -145,53 +195,3 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; "
         f"PRAGMA user_version = {VERSION}; {TABLES} COMMIT;"
     )
-    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if verdict != "ok":
-        raise ValueError(_sentence(path, "malformed"))
-
-
-def _sentence(path: Path, problem: str) -> str:
-    if "locked" in problem:
-        return f"{path} is in use: another grader is still running on it"
-    if "not a database" in problem or "malformed" in problem:
-        return f"{path} is no results database, or a damaged one: give --results another file"
-    return f"results cannot be kept in {path}: {problem}"
-
-
-def _encoded(found: Mapping[str, list[CheckResult]]) -> str:
-    names = list(_fields())
-    rows = {full: [[getattr(r, n) for n in names] for r in found[full]] for full in found}
-    return json.dumps({"fields": names, "exercises": rows}, separators=(",", ":"))
-
-
-def _decoded(text: str) -> dict[str, list[CheckResult]] | None:
-    """Read results back; None if they are not what `_encoded` writes."""
-    try:
-        said = json.loads(text)
-        if said["fields"] != list(_fields()):
-            return None
-        rows = said["exercises"].items()
-        return {full: [_result(values) for values in found] for full, found in rows}
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        return None
-
-
-def _result(values: list[Any]) -> CheckResult:
-    kinds = _fields().values()
-    return CheckResult(*(_value(v, kind) for v, kind in zip(values, kinds, strict=True)))
-
-
-def _value(said: Any, kind: Any) -> Any:
-    """Read one value of a field; JSON has no tuples."""
-    if typing.get_origin(kind) is tuple:
-        (inner, _) = typing.get_args(kind)
-        return tuple(_value(one, inner) for one in list(said))
-    if not isinstance(said, kind):
-        raise TypeError("a field of another type")
-    return said
-
-
-@functools.cache
-def _fields() -> dict[str, Any]:
-    types = typing.get_type_hints(CheckResult)
-    return {field.name: types[field.name] for field in dataclasses.fields(CheckResult)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from grader.commands import reporting
 from grader.commands.usage import UsageError, positive
 
 HELP = "score submissions on CPU and CUDA"
@@ -16,16 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
                        help="a submission (folder, .zip, .tar.gz) or a folder of them")  # fmt: skip
     parser.add_argument("--device", default="auto",
                        help="auto (default), cpu, cuda or cpu,cuda")  # fmt: skip
-    parser.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE",
-                       help="write a report, repeatable: json, json1 (schema 1, every check), csv, "
-                            "html, class, junit, gradescope or classroom")  # fmt: skip
-    parser.add_argument("--gradebook", type=Path, metavar="EXPORT",
-                       help="fill Canvas's or Moodle's export in as the csv report")  # fmt: skip
-    parser.add_argument("--assignment", metavar="TITLE",
-                       help="the column of --gradebook, where there are several")  # fmt: skip
-    parser.add_argument("--since", type=Path, metavar="OLD.json",
-                       help="an earlier json report: html and class tell whose grade "
-                            "has moved since")  # fmt: skip
+    reporting.add_options(parser)
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                        help="a chapter or function, or several: NAME,NAME; repeatable")  # fmt: skip
     parser.add_argument("--jobs", type=positive(int), metavar="N",
@@ -41,6 +33,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", type=Path, metavar="FILE",
                        help="keep results in FILE (SQLite): a stopped run goes on from there, "
                             "unchanged submissions are not graded again")  # fmt: skip
+    parser.add_argument("--shard", metavar="I/N",
+                        help="grade part I of N, with --seed and --results: `merge` makes one run "
+                             "of all the parts")  # fmt: skip
 
 
 def run(given: argparse.Namespace) -> int:
@@ -48,9 +43,9 @@ def run(given: argparse.Namespace) -> int:
     from grader.batch.command import GradeRequest, grade
 
     request = GradeRequest(
-        given.paths, given.device, given.report, given.only, given.jobs, given.seed,
-        given.time_limit, given.memory, given.results, given.gradebook, given.assignment,
-        given.require_sandbox, given.since,
+        given.paths, given.device, reporting.wanted(given), given.only, given.jobs, given.seed,
+        given.time_limit, given.memory, given.results,
+        given.require_sandbox, given.shard,
     )  # fmt: skip
     try:
         return grade(request)

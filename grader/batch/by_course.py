@@ -1,0 +1,73 @@
+"""A course's rules for a batch: where they are found, and what they make of its results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.batch.handed_in import times_of_files
+from grader.batch.submissions import Submission
+from grader.chapters import Catalogue
+from grader.course.rules import applied, unknown_students
+from grader.course.settings import NAME, Course, read
+from grader.course.tables import CourseError
+from grader.course.times import Times, from_table
+from grader.reports.text import for_log
+from grader.results import Run
+
+
+def course_for(asked: Path | None, folders: Sequence[Path], known: Catalogue) -> Course | None:
+    """Read the rules that are asked for, or that lie in a folder of submissions.
+
+    Args:
+        asked: the file, if it is named.
+        folders: those that hold submissions, and are none: in one that is, they would be of the
+            student's making.
+        known: the chapters.
+
+    Raises:
+        CourseError: they cannot be read, or there are several.
+    """
+    found = [folder / NAME for folder in folders if (folder / NAME).is_file()]
+    if asked is None and len(found) > 1:
+        raise CourseError(f"{found[0]} and {found[1]}: say --course FILE which one counts")
+    path = asked or next(iter(found), None)
+    if path is None:
+        return None
+    if asked is None:
+        _tell(f"by the rules of {path}")
+    return read(path, lambda names: [e.full for n in names for e in known.select(n)])
+
+
+def scored(course: Course, run: Run, submissions: Sequence[Submission] | None = None) -> Run:
+    """Let the rules make scores of results.
+
+    Args:
+        course: the rules.
+        run: the results.
+        submissions: what was graded; None if it is not at hand.
+
+    Raises:
+        CourseError: it has to be known when something was handed in, and cannot be.
+    """
+    for student in unknown_students(course, run):
+        _tell(f"{student} has an extension, and no submission is called so")
+    return applied(course, run, _times(course, submissions))
+
+
+def _times(course: Course, submissions: Sequence[Submission] | None) -> Times:
+    if course.handed_in is not None:
+        return from_table(course.handed_in)
+    if not course.has_deadlines:
+        return Times({})
+    if submissions is None:
+        raise CourseError(
+            "results files do not hold when something was handed in: give the course "
+            'handed_in = "times.csv", a table with the columns id and time'
+        )
+    return times_of_files(submissions)
+
+
+def _tell(sentence: str) -> None:
+    print(f"grader: {for_log(sentence)}", file=sys.stderr)

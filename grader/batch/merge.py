@@ -1,0 +1,58 @@
+"""The `merge` command: from results files to a table and reports."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.batch.by_course import course_for, scored
+from grader.batch.join import differing_machines, joined
+from grader.batch.parts import part_in
+from grader.batch.wanted import Wanted, writers
+from grader.chapters import catalogue
+from grader.reports import table
+from grader.reports.text import for_log
+
+
+@dataclass(frozen=True)
+class MergeRequest:
+    """What the user asked for, as given."""
+
+    results: Sequence[Path]
+    wanted: Wanted
+    partial: bool = False
+
+
+def merge(request: MergeRequest) -> int:
+    """Merge and report; the exit status is 1 if somebody could not be graded, or is missing.
+
+    Raises:
+        ValueError: arguments that make no sense, or results that cannot be one run.
+        OSError: a file cannot be read, or a report not be written.
+    """
+    found = {path: part_in(path) for path in request.results}
+    begun = [part for part in found.values() if part is not None]
+    for path in (path for path, part in found.items() if part is None):
+        says = f"{path} holds no run yet: grade into it first"
+        if not request.partial or not begun:
+            raise ValueError(says)
+        _tell(says)
+    run, gaps = joined(begun, request.partial)
+    reports = list(writers(request.wanted, len(run.submissions)))
+    course = course_for(request.wanted.course, (), catalogue())
+    if course is not None:
+        run = scored(course, run)
+    for sentence in (*differing_machines(begun), *map(str, gaps)):
+        _tell(sentence)
+    try:
+        for write, path in reports:
+            write(run, path)
+    finally:  # in this order: nobody may read on what is printed
+        table.show(run)
+    return int(bool(gaps) or any(submission.problem for submission in run.submissions))
+
+
+def _tell(sentence: str) -> None:
+    print(f"grader: {for_log(sentence)}", file=sys.stderr)

@@ -1,0 +1,63 @@
+"""What a results file says of its last run: how it was graded, where, and who was in the batch."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from grader import __version__
+from grader.batch.plan import GradingPlan
+from grader.batch.shard import Shard
+from grader.results import DeviceState
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run, but for its results.
+
+    Attributes:
+        version: of the kit.
+        torch: the version of PyTorch.
+        seed: of the inputs.
+        devices: which were run.
+        isolation: how submissions were shut in, as reports say it.
+        settings: all that parts of one run must share.
+        machine: what may differ between them.
+        shard: which part of the batch was graded.
+        batch: the keys of all submissions of the batch, by identities, in order.
+    """
+
+    version: str
+    torch: str
+    seed: int
+    devices: dict[str, DeviceState]
+    isolation: str
+    settings: dict[str, str]
+    machine: dict[str, str]
+    shard: Shard
+    batch: dict[str, str]
+
+    @property
+    def wanted(self) -> list[str]:
+        """The identities of the part, in order."""
+        return [identity for identity, key in self.batch.items() if self.shard.holds(key)]
+
+
+def record_of(
+    plan: GradingPlan, said: Mapping[str, DeviceState], shard: Shard, batch: Mapping[str, str]
+) -> Record:
+    """Put together what is to be known of a run when it is merged with others."""
+    import torch
+
+    isolation = plan.isolation.says if plan.isolation else ""
+    states = ", ".join(f"{device} {state}" for device, state in said.items())
+    machine = {
+        "Python": platform.python_version(),
+        "system": platform.platform(),
+        "isolation": isolation,
+    }
+    return Record(
+        __version__, torch.__version__, plan.seed, dict(said), isolation,
+        {**plan.settings, "devices": states}, machine, shard, dict(batch),
+    )  # fmt: skip

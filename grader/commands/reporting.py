@@ -1,0 +1,34 @@
+"""The options that say what is made of results: the same for `grade` and `merge`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grader.batch.wanted import Wanted
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE",
+                       help="write a report, repeatable: json, json1 (schema 1, every check), csv, "
+                            "html, class, junit, gradescope or classroom")  # fmt: skip
+    parser.add_argument("--gradebook", type=Path, metavar="EXPORT",
+                       help="fill Canvas's or Moodle's export in as the csv report")  # fmt: skip
+    parser.add_argument("--assignment", metavar="TITLE",
+                       help="the column of --gradebook, where there are several")  # fmt: skip
+    parser.add_argument("--since", type=Path, metavar="OLD.json",
+                       help="an earlier json report: html and class tell whose grade "
+                            "has moved since")  # fmt: skip
+    parser.add_argument("--course", type=Path, metavar="FILE",
+                       help="score by a course's rules: weights, deadlines, follow-through "
+                            "(default: course.toml in the folder of submissions)")  # fmt: skip
+
+
+def wanted(given: argparse.Namespace) -> Wanted:
+    """Return what they say."""
+    from grader.batch.wanted import Wanted
+
+    return Wanted(given.report, given.gradebook, given.assignment, given.since, given.course)
