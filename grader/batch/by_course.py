@@ -52,7 +52,7 @@ def scored(course: Course, run: Run, submissions: Sequence[Submission] | None = 
         CourseError: it has to be known when something was handed in, and cannot be.
     """
     for student in unknown_students(course, run):
-        _tell(f"{student} has an extension, and no submission is called so")
+        _tell(f"`{student}` has an extension, and no submission is called so")
     return applied(course, run, _times(course, submissions))
 
 

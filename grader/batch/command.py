@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader import __version__
@@ -15,6 +15,8 @@ from grader.batch import store
 from grader.batch.bench import Limits, NoBench
 from grader.batch.by_course import course_for, scored
 from grader.batch.devices import devices_of
+from grader.batch.duplicates import Rule, best_of, several, sorted_out
+from grader.batch.names import listed
 from grader.batch.plan import GradingPlan, jobs_for, new_seed
 from grader.batch.record import record_of
 from grader.batch.shard import Shard, keys, shard_of
@@ -50,6 +52,7 @@ class GradeRequest:
     results: Path | None
     require_sandbox: bool = False
     shard: str | None = None
+    duplicates: Rule | None = None
 
 
 def grade(request: GradeRequest) -> int:
@@ -62,7 +65,10 @@ def grade(request: GradeRequest) -> int:
     """
     shard = shard_of(request.shard)
     _refuse_lonely(request, shard)
-    batch = find(request.paths, _tell)
+    everything = find(request.paths, _tell)
+    batch = sorted_out(everything, request.duplicates)
+    if request.duplicates is None:
+        _say_several(batch)
     by = keys(batch, shard)
     submissions = [one for one in batch if shard.holds(by[one.identity])]
     if not shard.is_whole:
@@ -71,7 +77,7 @@ def grade(request: GradeRequest) -> int:
     reports = list(writers(request.wanted, count))
     devices, said = devices_of(request.device)
     known = catalogue()
-    course = course_for(request.wanted.course, _folders(request.paths, batch), known)
+    course = course_for(request.wanted.course, _folders(request.paths, everything), known)
     chosen = _chosen(known, request.only, course)
     limits = Limits(request.time_limit, request.memory)
     jobs = request.jobs or jobs_for(len(submissions))
@@ -91,8 +97,7 @@ def grade(request: GradeRequest) -> int:
         return 128 + stop.number
     except NoBench as problem:
         raise ValueError(str(problem)) from problem
-    if course is not None:
-        run = scored(course, run, submissions)
+    run = _counted(run, request, course, submissions)
     try:
         for write, path in reports:
             write(run, path)
@@ -103,12 +108,29 @@ def grade(request: GradeRequest) -> int:
     return int(any(submission.problem for submission in run.submissions))
 
 
+def _counted(
+    run: Run, request: GradeRequest, course: Course | None, submissions: Sequence[Submission]
+) -> Run:
+    """Let count what the course's rules and those for duplicates say."""
+    if request.duplicates == "best":
+        run = replace(run, submissions=best_of(submissions, run.submissions))
+    return run if course is None else scored(course, run, submissions)
+
+
+def _say_several(batch: Sequence[Submission]) -> None:
+    for together in several(batch):
+        names = listed([one.path.name for one in together])
+        _tell(f"{names} look like one student's: --duplicates latest, best or refuse")
+
+
 def _refuse_lonely(request: GradeRequest, shard: Shard) -> None:
     """Refuse a part that could not be merged with the others."""
     if request.shard is None:
         return
     if request.results is None:
         raise ValueError(f"--shard: add --results FILE, which `merge` takes, for {shard}")
+    if request.duplicates == "best":
+        raise ValueError("--duplicates best needs all in one part: with --shard, take latest")
     if request.seed is None and not request.results.is_file():
         raise ValueError(SHARED_SEED)
 

@@ -23,12 +23,14 @@ class Submission:
         path: a folder or an archive; of loose files, where a folder of theirs would be.
         problem: why it is not even opened, or nothing.
         loose: loose files, if it is these.
+        notes: what is to be said of it.
     """
 
     identity: str
     path: Path
     problem: str = ""
     loose: Loose | None = None
+    notes: tuple[str, ...] = ()
 
     def files(
         self,
@@ -46,6 +48,8 @@ class Submission:
         """
         if self.problem:
             raise Unusable(self.problem)
+        if told is not None:
+            told.notes += self.notes
         if reader is not None:
             return reader.read(self.loose or self.path, told)
         with SubmissionReader() as own:
@@ -78,7 +82,7 @@ def find(paths: Iterable[Path], tell: Callable[[str], None] = lambda _: None) ->
         for place, problem in sorted((inside.submissions or {whole: ""}).items()):
             problems[place] = problem and problems.get(place, problem)
         loose |= inside.loose
-    names = own_names(list(problems), _stem)
+    names = own_names(list(problems), stem)
     return [
         Submission(name, path, problem, loose.get(path))
         for name, (path, problem) in zip(names, problems.items(), strict=True)
@@ -92,7 +96,8 @@ def _can_be_read(path: Path) -> bool:
         return False
 
 
-def _stem(path: Path) -> str:
+def stem(path: Path) -> str:
+    """Return what a submission is called, without the ending of an archive."""
     name = path.name.lower()
     ending = next((end for end in ARCHIVES + OTHER_ARCHIVES if name.endswith(end)), "")
     return path.name[: len(path.name) - len(ending)] or str(path)

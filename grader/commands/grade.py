@@ -20,6 +20,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     reporting.add_options(parser)
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                        help="a chapter or function, or several: NAME,NAME; repeatable")  # fmt: skip
+    parser.add_argument("--duplicates", choices=("latest", "best", "refuse"),
+                       help="what counts of a student who has handed in more than once "
+                            "(default: each is graded by itself)")  # fmt: skip
     parser.add_argument("--jobs", type=positive(int), metavar="N",
                        help="submissions at a time (default: one for each core)")  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="N",
@@ -45,7 +48,7 @@ def run(given: argparse.Namespace) -> int:
     request = GradeRequest(
         given.paths, given.device, reporting.wanted(given), given.only, given.jobs, given.seed,
         given.time_limit, given.memory, given.results,
-        given.require_sandbox, given.shard,
+        given.require_sandbox, given.shard, given.duplicates,
     )  # fmt: skip
     try:
         return grade(request)

@@ -1,0 +1,89 @@
+"""A student who has handed in more than once: what counts, and what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+
+from grader.batch.duplicates import several
+from grader.batch.submissions import find
+from grader.cli import main
+
+
+@pytest.fixture
+def twice(submission, solution, tmp_path):
+    """A class in which anna has handed in a wrong archive, and later on a right folder."""
+    text = solution("ex01_scores")
+    wrong = text.replace("def dot_product(", "def dot_product(*_):\n    return 7\n\n\ndef _own(", 1)
+    folder = submission("class/anna", ex01_scores=text).parent
+    made = submission("elsewhere", ex01_scores=wrong)
+    archive = shutil.make_archive(str(folder / "anna (1)"), "zip", made)
+    submission("class/berta", ex01_scores=text)
+    os.utime(archive, (1e9, 1e9))
+    return folder
+
+
+def graded(folder, tmp_path, *options):
+    file = tmp_path / "report.json"
+    status = main(["grade", str(folder), "--device", "cpu", "--seed", "3", "--only", "dot_product",
+                   *options, "--report", f"json={file}"])  # fmt: skip
+    found = json.loads(file.read_bytes())["submissions"]
+    return status, {one["id"]: (one["score"]["cpu"], one["problem"], one["notes"]) for one in found}
+
+
+def test_each_is_graded_and_it_is_said(twice, tmp_path, capsys):
+    status, found = graded(twice, tmp_path)
+    assert status == 0
+    assert {name: score for name, (score, _, _) in found.items()} == {
+        "anna": 1, "anna (1)": 0, "berta": 1
+    }  # fmt: skip
+    assert "anna, anna (1).zip look like one student's" in capsys.readouterr().err
+
+
+def test_the_latest_counts(twice, tmp_path):
+    told = ["the latest of anna, anna (1).zip counts"]
+    assert graded(twice, tmp_path, "--duplicates", "latest") == (
+        0, {"anna": (1, None, told), "berta": (1, None, [])}
+    )  # fmt: skip
+    for file in (twice / "anna").iterdir():
+        os.utime(file, (1e8, 1e8))
+    _, found = graded(twice, tmp_path, "--duplicates", "latest")
+    assert set(found) == {"anna (1)", "berta"}
+    assert found["anna (1)"][0] == 0
+
+
+def test_the_best_counts(twice, tmp_path):
+    for file in (twice / "anna").iterdir():
+        os.utime(file, (1e8, 1e8))
+    told = ["the best of anna, anna (1).zip counts"]
+    assert graded(twice, tmp_path, "--duplicates", "best") == (
+        0, {"anna": (1, None, told), "berta": (1, None, [])}
+    )  # fmt: skip
+
+
+def test_neither_counts_if_that_is_refused(twice, tmp_path):
+    status, found = graded(twice, tmp_path, "--duplicates", "refuse")
+    assert status == 1
+    says = "handed in 2 times, as anna, anna (1).zip: leave one"
+    assert {name: problem for name, (_, problem, _) in found.items()} == {
+        "anna": says, "anna (1)": says, "berta": None
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "together"),
+    [
+        (["student1", "student2", "team-1", "team-2"], []),
+        (["Vera O_123_assignsubmission_file", "Vera O_123_assignsubmission_onlinetext"], [2]),
+        (["Vera O_123_assignsubmission_file", "Vera O_124_assignsubmission_file"], []),
+        (["overa_12_600_attention", "overa_LATE_12_601_attention", "Anna", "anna (2)"], [2, 2]),
+    ],
+)
+def test_whose_it_is(names, together, tmp_path):
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "ex01_scores.py").write_text("x = 1\n")
+    assert [len(one) for one in several(find([tmp_path]))] == together
