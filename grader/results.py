@@ -9,6 +9,8 @@ from typing import Literal
 # to polish: right in its values, shapes and gradients, and not yet in the finer points
 State = Literal["solved", "to polish", "wrong", "not started", "not run"]
 DeviceState = Literal["run", "absent", "not asked"]
+# whose earlier chapters later ones were graded over
+Earlier = Literal["own", "reference"]
 DEVICES = ("cpu", "cuda")
 MAXIMUM = Fraction(100)
 
@@ -165,7 +167,17 @@ class SubmissionResult:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the grader; `isolation` says how the submissions were shut in."""
+    """One run of the grader.
+
+    Attributes:
+        version: the kit's.
+        torch: PyTorch's.
+        seed: of the inputs.
+        devices: what became of each.
+        submissions: what came out.
+        isolation: how the submissions were shut in.
+        earlier: whose earlier chapters later ones were graded over.
+    """
 
     version: str
     torch: str
@@ -173,6 +185,7 @@ class Run:
     devices: dict[str, DeviceState]
     submissions: tuple[SubmissionResult, ...] = field(default_factory=tuple)
     isolation: str = ""
+    earlier: Earlier = "own"
 
     def seed_of(self, submission: SubmissionResult) -> int:
         """Return the seed that a submission was graded with."""

@@ -21,7 +21,7 @@ from grader.chapters import Catalogue, Exercise, catalogue
 from grader.reports import table
 from grader.reports.formats import FORMATS, filled, refuse_early
 from grader.reports.text import for_log
-from grader.results import DeviceState, Run
+from grader.results import DeviceState, Earlier, Run
 from grader.sandbox import Isolation, SandboxError, offered
 
 Writer = Callable[[Run, Path], None]
@@ -43,6 +43,7 @@ class GradeRequest:
     gradebook: Path | None = None
     assignment: str | None = None
     require_sandbox: bool = False
+    earlier: Earlier = "own"
 
 
 def grade(request: GradeRequest) -> int:
@@ -63,7 +64,8 @@ def grade(request: GradeRequest) -> int:
     isolation = _isolation(request.require_sandbox, "cuda" in devices)
     try:
         with _kept(request) as (kept, seed):
-            plan = GradingPlan(tuple(chosen), devices, seed, limits, jobs, isolation)
+            plan = GradingPlan(tuple(chosen), devices, seed, limits, jobs, isolation,
+                               request.earlier)  # fmt: skip
             run, unchanged = _run(submissions, plan, said, kept)
             if kept is not None and unchanged < len(submissions):
                 kept.tell(seed)
@@ -105,7 +107,8 @@ def _run(
     with table.progress(len(submissions)) as progress:
         results = side_by_side(submissions, plan, kept, progress.after_each)
     says = plan.isolation.says if plan.isolation else ""
-    run = Run(__version__, torch.__version__, plan.seed, said, tuple(results), says)
+    run = Run(__version__, torch.__version__, plan.seed, said, tuple(results), says,
+              plan.earlier)  # fmt: skip
     return run, progress.unchanged
 
 

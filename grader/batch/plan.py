@@ -14,6 +14,7 @@ from pathlib import Path
 
 from grader.chapters import Exercise, places
 from grader.hearings.hearing import Limits
+from grader.results import Earlier
 from grader.sandbox import Isolation
 from grader.workers import cores
 
@@ -36,6 +37,7 @@ class GradingPlan:
         limits: for each submission.
         jobs: how many submissions at a time; the verdicts do not depend on it.
         isolation: the walls that are put up around submissions; None for none.
+        earlier: whose earlier chapters later ones are graded over.
     """
 
     exercises: tuple[Exercise, ...]
@@ -44,6 +46,7 @@ class GradingPlan:
     limits: Limits = field(default_factory=Limits)
     jobs: int = 1
     isolation: Isolation | None = None
+    earlier: Earlier = "own"
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -59,6 +62,7 @@ class GradingPlan:
             "seed": self.seed,
             "seconds": self.limits.seconds,
             "memory": self.limits.memory,
+            "earlier": self.earlier,
             "isolation": self.isolation.says if self.isolation else "",
         }
         return hashlib.sha256(json.dumps(says).encode()).hexdigest()

@@ -25,6 +25,9 @@ def add(parser: argparse.ArgumentParser) -> None:
                        help="the column of --gradebook, where there are several")  # fmt: skip
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                        help="a chapter or function, or several: NAME,NAME; repeatable")  # fmt: skip
+    parser.add_argument("--earlier", choices=("own", "reference"), default="own",
+                       help="whose earlier chapters a chapter is graded over: the student's own "
+                            "(default), or the reference's")  # fmt: skip
     parser.add_argument("--jobs", type=positive(int), metavar="N",
                        help="submissions at a time (default: one for each core)")  # fmt: skip
     parser.add_argument("--seed", type=int, metavar="N",
@@ -47,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     request = GradeRequest(
         given.paths, given.device, given.report, given.only, given.jobs, given.seed,
         given.time_limit, given.memory, given.results, given.gradebook, given.assignment,
-        given.require_sandbox,
+        given.require_sandbox, given.earlier,
     )  # fmt: skip
     try:
         return grade(request)

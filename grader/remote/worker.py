@@ -145,6 +145,12 @@ class Worker(End):
         self.world.hold(message.header["file"], message.tensors[0].numpy().tobytes())
         return {}, None
 
+    def on_lend(self, message: Opened) -> tuple[dict[str, Any], None]:
+        """Take what stands for exercises as long as this process lives."""
+        for full, *how in message.header["lent"]:
+            self.world.lend(full, self._stand_in(full, *how))
+        return {}, None
+
     def on_load(self, message: Opened) -> tuple[dict[str, Any], None]:
         """Import a chapter; say what stands under each of its exercises' names."""
         stem = message.header["stem"]
@@ -302,14 +308,13 @@ class Worker(End):
 
     def _replace(self, stand_ins: Sequence[Any]) -> None:
         """Put stand-ins in the place of exercises, for this check."""
-        made: dict[str, Any] = {}
-        for full, how, number, name in stand_ins:
-            if how == "hangs":
-                made[full] = Hangs(full)
-            else:
-                make = lent_class if how == "class" else lent_function
-                made[full] = make(self, number, name)
+        made = {full: self._stand_in(full, *how) for full, *how in stand_ins}
         self._undo.enter_context(self.world.replaced(made))
+
+    def _stand_in(self, full: str, how: str, number: int, name: str) -> Any:
+        if how == "hangs":
+            return Hangs(full)
+        return (lent_class if how == "class" else lent_function)(self, number, name)
 
     def _callable(self, header: dict[str, Any]) -> Callable[..., Any]:
         if "module" in header:
