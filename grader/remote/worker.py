@@ -302,9 +302,13 @@ class Worker(End):
             self.crossing, self._crossed = Crossing(self.world.called, list(forgiven)), number
         return self.crossing
 
-    def there(self, value: Any) -> Any:
-        """Put what has come from the judge where the answer works at the moment."""
-        return value if self.crossing is None else self.crossing.there(value)
+    def there(self, value: Any, device: Any) -> Any:
+        """Put what has come from the judge where the answer wants it."""
+        if self.crossing is not None:
+            return self.crossing.there(value, device)
+        if self.home == "cpu" or torch.device(device).type != "cpu":
+            return value
+        return nested.mapped(lambda one: one.cpu() if isinstance(one, Tensor) else one, value)
 
     def _replace(self, stand_ins: Sequence[Any]) -> None:
         """Put stand-ins in the place of exercises, for this check."""

@@ -489,12 +489,12 @@ class RemoteWorld(End):
 
     def serve(self, message: Opened) -> None:
         """Do what the worker asks for; the time that takes is not the worker's."""
-        with self.patience.turn(workers=False):
+        with self.patience.turn(workers=False), self.lending.at_work():
             super().serve(message)
 
     def answer(self, kind: str, message: Opened) -> tuple[dict[str, Any], Parcel | None]:
         """Work out what has been lent; nothing else is done for a worker."""
-        self.lending.count(message)
+        self.lending.count(kind, message)
         if kind == "backward":
             self.lending.stands(message)
             return self.pull(message)
