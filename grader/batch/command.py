@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader import __version__
+from grader import __version__, naming
 from grader.batch import store
 from grader.batch.bench import Limits, NoBench
 from grader.batch.devices import devices_of
@@ -87,7 +87,8 @@ def grade(request: GradeRequest) -> int:
 
 def _chosen(known: Catalogue, only: Sequence[str]) -> list[Exercise]:
     """List the exercises that names, or lists of names, mean; without any, all of them."""
-    names = [name.strip() for listed in only for name in listed.split(",") if name.strip()]
+    stems = list(known.names())
+    names = [name for text in only for name in naming.listed(text, stems)]
     meant = {exercise.full for name in names for exercise in known.select(name)}
     return [e for e in known.exercises() if not names or e.full in meant]
 

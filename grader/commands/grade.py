@@ -24,7 +24,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--assignment", metavar="TITLE",
                        help="the column of --gradebook, where there are several")  # fmt: skip
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
-                       help="a chapter or function, or several: NAME,NAME; repeatable")  # fmt: skip
+                       help="a chapter or function, or several: NAME,NAME or ex01..ex04; "
+                            "repeatable")  # fmt: skip
     parser.add_argument("--earlier", choices=("own", "reference"), default="own",
                        help="whose earlier chapters a chapter is graded over: the student's own "
                             "(default), or the reference's")  # fmt: skip

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from grader import nested
 from grader.answers.handed import MOST_NOTED, Handed, source_of
 from grader.remote import trees
 from grader.remote.channel import WireError
@@ -121,10 +122,12 @@ class Lending:
             return self._forward(given, message)
         if kind == "function" and not isinstance(lent, type | nn.Module):
             levels = header.get("levels", [])
-            if not are_levels(levels, len(message.tensors)):
+            known = nested.flat(*given[0], *given[1].values())
+            tensors = [one for one in known if isinstance(one, Tensor)]
+            if not are_levels(levels, len(tensors)):
                 raise WireError("a call is none")
-            shapes, times = within([one.shape for one in message.tensors], levels)
-            self._numbers += times * reckoned(shapes, (*given[0], *given[1].values()))
+            shapes, times = within([one.shape for one in tensors], levels)
+            self._numbers += times * reckoned(shapes, known)
             if self._numbers > MOST_RECKONED:
                 raise WireError("what is lent is asked too much")
             made = functools.partial(lifted, lent, levels) if levels else lent
@@ -244,7 +247,7 @@ def reckoned(shapes: Sequence[Sequence[int]], given: Sequence[Any]) -> int:
 
     Each row of one tensor may meet each row, or each column, of another; a number may be a size.
     """
-    rows = [math.prod(shape[:-1] if len(shape) > 1 else shape) for shape in shapes]
+    rows = [math.prod(shape[:-1]) for shape in shapes]
     met = max((size for shape in shapes for size in shape[-2:]), default=1)
     sizes = math.prod(abs(one) for one in given if type(one) is int and one)
     return max(sum(map(math.prod, shapes)), max(rows, default=1) * met) * sizes
