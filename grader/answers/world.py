@@ -63,7 +63,8 @@ class World(MetaPathFinder, Loader):
 
     def __init__(self, folder: Path, names: Mapping[str, Sequence[str]]) -> None:
         self.folder = folder
-        self.names: Mapping[str, Sequence[str]] = {**elsewhere(), **names}
+        every: dict[str, Sequence[str]] = {**elsewhere(), **names}
+        self.names: Mapping[str, Sequence[str]] = dict(sorted(every.items()))
         self.modules: dict[str, types.ModuleType] = {}
         self.switched: dict[str, list[PutBack]] = {}
         self._files: dict[str, str] = {}

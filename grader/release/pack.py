@@ -64,7 +64,8 @@ def pack(
     files.update(_texts(chapters))
     files.update(_elsewhere([one for one in every if one not in chapters]))
     suites = _suites(chapters)
-    files.update(_code({**suites, **_coaches(chapters)}))
+    # `finish` loads the last chapter's coach, whatever chapters are in the pack
+    files.update(_code({**suites, **_coaches(every)}, [one.stem for one in chapters]))
     files.update(record({path.stem.removeprefix("test_"): text for path, text in suites.items()}))
     files.update(sealed_ways(chapters) if compare else {})
     for stem in [one.stem for one in chapters]:
@@ -125,11 +126,12 @@ def _coaches(chapters: Sequence[Chapter]) -> dict[Path, str]:
     return made
 
 
-def _code(rewritten: Mapping[Path, str]) -> Iterator[tuple[str, bytes]]:
+def _code(rewritten: Mapping[Path, str], stems: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Collect the suites, and the modules that a student's commands come to.
 
     Args:
         rewritten: files that a student gets in another form.
+        stems: the chapters that are in the pack.
     """
 
     def read(path: Path) -> bytes:
@@ -138,7 +140,6 @@ def _code(rewritten: Mapping[Path, str]) -> Iterator[tuple[str, bytes]]:
     suites = [path for path in rewritten if path.parent == places.SUITES]
     suites.append(places.SUITES / "conftest.py")
     roots = [*ROOTS, *(f"grader.commands.{name}" for name in COMMANDS)]
-    stems = [path.stem for path in rewritten if path.parent == places.COACH]
     roots += [f"grader.comparing.questions.{stem}" for stem in stems]
     roots += [f"grader.coach.{stem}" for stem in stems]
     roots += [name for suite in suites for name in _imports(read(suite))]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 131_072
 LARGEST_SIZE = 256
 MOST_CALLS = 5_000
+MOST_OF_FUNCTIONS = 100_000
 MOST_MADE = 50
 MOST_SECONDS = 20.0
 MOST_RECKONED = 2**27
@@ -43,7 +44,7 @@ class Lending:
         self._start()
 
     def _start(self) -> None:
-        self._calls = self._made = self._numbers = 0
+        self._calls = self._of_modules = self._made = self._numbers = 0
         self._worked = 0.0
 
     def forget(self, keep: dict[str, Any]) -> None:
@@ -98,8 +99,10 @@ class Lending:
     def count(self, kind: str, message: Opened) -> None:
         """Count a question of the worker's; there is an end to them, and to their size."""
         self._calls += 1
-        too_much = self._calls > MOST_CALLS or self._worked > MOST_SECONDS
+        too_much = self._calls > MOST_OF_FUNCTIONS or self._worked > MOST_SECONDS
         if kind != "function" and not (kind == "backward" and "lent" not in message.header):
+            self._of_modules += 1
+            too_much |= self._of_modules > MOST_CALLS
             sizes = [size for value in message.tensors for size in value.shape]
             numbers = sum(value.numel() for value in message.tensors)
             too_much |= numbers > MOST_NUMBERS or max(sizes, default=0) > LARGEST_SIZE

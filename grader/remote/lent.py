@@ -82,7 +82,7 @@ def extras(module: nn.Module, first: dict[str, Any], parcel: Parcel) -> list[Any
 
 
 def wanted(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Return the device that the outcome of a call belongs on: the one named, or the tensors'.
+    """Return the device that a call asks for: the one named, or the tensors'; None for neither.
 
     Tensors of several devices meet here as they would meet in what is lent.
     """
@@ -94,7 +94,14 @@ def wanted(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     if kwargs.get("device") is not None:
         return kwargs["device"]
     named = [one for one in args if isinstance(one, torch.device) or _names_a_device(one)]
-    return (*named, *(one.device for one in tensors), "cpu")[0]
+    return (*named, *(one.device for one in tensors), None)[0]
+
+
+def _made_here(value: Any, device: Any) -> Any:
+    """Make a tensor that comes of no other one, so that it is seen who has made it, and where."""
+    if not isinstance(value, Tensor):
+        return value
+    return torch.empty(value.shape, dtype=value.dtype, device=device).copy_(value)
 
 
 def _names_a_device(value: Any) -> bool:
@@ -129,7 +136,10 @@ def lent_function(worker: Worker, number: int, name: str) -> Callable[..., Any]:
             **({"levels": levels} if levels else {}),
         }
         leaves = [one for one in parcel.sent if one.requires_grad]
-        return joined(worker, worker.ask("function", say, parcel), leaves, device)
+        reply = worker.ask("function", say, parcel)
+        if parcel.sent:
+            return joined(worker, reply, leaves, device)
+        return nested.mapped(lambda one: _made_here(one, device), joined(worker, reply, [], "cpu"))
 
     call.__name__ = call.__qualname__ = name
     return call

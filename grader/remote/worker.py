@@ -306,7 +306,7 @@ class Worker(End):
         """Put what has come from the judge where the answer wants it."""
         if self.crossing is not None:
             return self.crossing.there(value, device)
-        if self.home == "cpu" or torch.device(device).type != "cpu":
+        if self.home == "cpu" or torch.device(device or "cpu").type != "cpu":
             return value
         return nested.mapped(lambda one: one.cpu() if isinstance(one, Tensor) else one, value)
 
