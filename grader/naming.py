@@ -35,6 +35,54 @@ def select(name: str, names: Mapping[str, Sequence[str]], words: Sequence[str] =
     return found
 
 
+def listed(text: str, stems: Sequence[str]) -> list[str]:
+    """Spell out a list of names, such as `ex01..ex03,softmax`: a chapter's number is its name.
+
+    Args:
+        text: names between commas; FIRST..LAST means both of these chapters and all between them.
+        stems: the chapters, in order.
+
+    Raises:
+        LookupError: a range begins or ends with no chapter, or is turned round.
+    """
+    found: list[str] = []
+    for name in filter(None, (part.strip() for part in text.split(","))):
+        first, dots, last = (part.strip() for part in name.partition(".."))
+        if not dots:
+            found.append(_chapter(first, stems) or first)
+            continue
+        begin, end = (_place(one, name, stems) for one in (first, last))
+        if begin > end:
+            raise LookupError(f"`{name}` is turned round: write {last}..{first}")
+        found += stems[begin : end + 1]
+    return list(dict.fromkeys(found))
+
+
+def chapters(text: str, stems: Sequence[str]) -> list[str]:
+    """Spell out a list of chapters, in their order.
+
+    Raises:
+        LookupError: something in it is no chapter, or there is nothing in it.
+    """
+    meant = listed(text, stems)
+    for name in meant or [text]:
+        _place(name, name, stems)
+    return [stem for stem in stems if stem in meant]
+
+
+def _place(name: str, inside: str, stems: Sequence[str]) -> int:
+    stem = _chapter(name, stems)
+    if stem is None:
+        where = f", in `{inside}`" if inside != name else ""
+        says = f"no chapter is called `{name}`{where}; the chapters are {_listed(stems, 'and')}"
+        raise LookupError(says)
+    return stems.index(stem)
+
+
+def _chapter(name: str, stems: Sequence[str]) -> str | None:
+    return next((stem for stem in stems if name in (stem, stem.partition("_")[0])), None)
+
+
 def _near(name: str, known: Sequence[str], in_full: Sequence[str]) -> list[str]:
     """List the names that hold what the user wrote, or else the one that is most like it."""
     holding = [word for word in known if name.lower() in word.lower()]

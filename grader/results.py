@@ -11,6 +11,8 @@ from typing import Literal
 State = Literal["solved", "to polish", "wrong", "not started", "not run"]
 DeviceState = Literal["run", "absent", "not asked"]
 Messages = Literal["all", "first sentences", "none"]
+# whose earlier chapters later ones were graded over
+Earlier = Literal["own", "reference"]
 DEVICES = ("cpu", "cuda")
 MESSAGES: tuple[Messages, ...] = ("all", "first sentences", "none")
 MAXIMUM = Fraction(100)
@@ -221,6 +223,7 @@ class Run:
         pass_mark: percent of the points that are enough; None: none is set.
         messages: what of them students see.
         columns: names for columns of the csv report.
+        earlier: whose earlier chapters later ones were graded over.
     """
 
     version: str
@@ -232,6 +235,7 @@ class Run:
     pass_mark: Fraction | None = None
     messages: Messages = "all"
     columns: tuple[tuple[str, str], ...] = ()
+    earlier: Earlier = "own"
 
     def is_enough(self, submission: SubmissionResult) -> bool | None:
         """Tell whether a submission has passed; None if there is no mark for that."""

@@ -8,6 +8,8 @@ from typing import NoReturn
 LONGEST = 2000
 # where something lies in memory is another place in every run, and tells nobody anything
 ADDRESS = re.compile(r"(?<= at 0x)[0-9a-fA-F]+")
+# in the error of an exercise whose chapter is not there, before the name of the file
+ABSENT = ": there is no "
 
 
 class Unanswerable(Exception):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import functools
 import importlib.util
+import json
 import re
 import sys
 import types
@@ -29,7 +31,7 @@ from grader.dry_run import Crossing
 from grader.reading.calls import goes_back_its_own_way
 from grader.reading.families import Family
 from grader.reading.uses import uses
-from grader.trouble import BrokenFile, Missing
+from grader.trouble import ABSENT, BrokenFile, Missing
 from grader.written.cells import compiled
 from grader.written.folder import Folder
 from grader.written.source import FILE, Source, Unreadable
@@ -37,6 +39,15 @@ from grader.written.source import FILE, Source, Unreadable
 PACKAGE = "exercises"
 CHAPTER = re.compile(r"ex\d\d_\w+")
 OFF_LIMITS = ("solutions", "tests")
+# in a pack of some chapters: the others, with the names of their exercises
+ELSEWHERE = Path(__file__).with_name("elsewhere.json")
+
+
+@functools.cache
+def elsewhere() -> dict[str, list[str]]:
+    """Return the chapters that a pack does not hold, and that a student may have all the same."""
+    said = ELSEWHERE.read_text(encoding="utf-8") if ELSEWHERE.is_file() else "{}"
+    return dict(json.loads(said))
 
 
 class World(MetaPathFinder, Loader):
@@ -51,7 +62,9 @@ class World(MetaPathFinder, Loader):
     """
 
     def __init__(self, folder: Path, names: Mapping[str, Sequence[str]]) -> None:
-        self.folder, self.names = folder, names
+        self.folder = folder
+        every: dict[str, Sequence[str]] = {**elsewhere(), **names}
+        self.names: Mapping[str, Sequence[str]] = dict(sorted(every.items()))
         self.modules: dict[str, types.ModuleType] = {}
         self.switched: dict[str, list[PutBack]] = {}
         self._files: dict[str, str] = {}
@@ -285,7 +298,8 @@ class World(MetaPathFinder, Loader):
                 raise AttributeError(f"module {stem!r} has no attribute {name!r}")
 
             def absent(*_: object, **__: object) -> None:
-                raise NotImplementedError(f"{stem}.{name}")
+                file = "" if stem in self._filled else f"{ABSENT}{stem}{FILE}"
+                raise NotImplementedError(f"{stem}.{name}{file}")
 
             return absent
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grader.hearings.hearing import Limits
 from grader.hearings.process import GradingError, JudgeProcess
-from grader.results import CheckResult
+from grader.results import CheckResult, Earlier
 from grader.sandbox import Isolation
 
 if TYPE_CHECKING:
@@ -34,14 +34,19 @@ class Bench:
         limits: for each submission.
         isolation: the walls that are put up around submissions; None for none.
         core: the processor core to keep to; None for any.
+        earlier: whose earlier chapters later ones are graded over.
     """
 
     def __init__(
-        self, limits: Limits, isolation: Isolation | None, core: int | None = None
+        self,
+        limits: Limits,
+        isolation: Isolation | None,
+        core: int | None = None,
+        earlier: Earlier = "own",
     ) -> None:
         self._limits = limits
         self._stopped = threading.Event()
-        self._judge = JudgeProcess(isolation, hidden=(Path.home(),), core=core)
+        self._judge = JudgeProcess(isolation, (Path.home(),), core, earlier)
 
     def __enter__(self) -> Bench:
         """Wait until everything is there.

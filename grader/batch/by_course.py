@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader import naming
 from grader.batch.handed_in import times_of_files
 from grader.batch.submissions import Submission
 from grader.chapters import Catalogue
@@ -37,7 +38,13 @@ def course_for(asked: Path | None, folders: Sequence[Path], known: Catalogue) ->
         return None
     if asked is None:
         _tell(f"by the rules of {path}")
-    return read(path, lambda names: [e.full for n in names for e in known.select(n)])
+    stems = list(known.names())
+
+    def select(names: Sequence[str]) -> list[str]:
+        each = (one for name in names for one in naming.listed(name, stems))
+        return [exercise.full for one in each for exercise in known.select(one)]
+
+    return read(path, select)
 
 
 def scored(course: Course, run: Run, submissions: Sequence[Submission] | None = None) -> Run:

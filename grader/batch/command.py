@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader import __version__
+from grader import __version__, naming
 from grader.batch import store
 from grader.batch.bench import Limits, NoBench
 from grader.batch.by_course import course_for, scored
@@ -28,7 +28,7 @@ from grader.chapters import Catalogue, Exercise, catalogue
 from grader.course.settings import Course
 from grader.reports import table
 from grader.reports.text import for_log
-from grader.results import DeviceState, Run, SubmissionResult
+from grader.results import DeviceState, Earlier, Run, SubmissionResult
 from grader.sandbox import Isolation, SandboxError, offered
 
 SHARED_SEED = (
@@ -53,6 +53,7 @@ class GradeRequest:
     require_sandbox: bool = False
     shard: str | None = None
     duplicates: Rule | None = None
+    earlier: Earlier = "own"
 
 
 def grade(request: GradeRequest) -> int:
@@ -84,7 +85,9 @@ def grade(request: GradeRequest) -> int:
     isolation = _isolation(request.require_sandbox, "cuda" in devices)
     try:
         with _kept(request, shard) as (kept, seed):
-            plan = GradingPlan(tuple(chosen), devices, seed, limits, jobs, isolation, shard.of)
+            plan = GradingPlan(
+                tuple(chosen), devices, seed, limits, jobs, isolation, shard.of, request.earlier
+            )
             if kept is not None:
                 kept.begin(record_of(plan, said, shard, by))
             run, unchanged = _run(submissions, plan, said, kept)
@@ -137,7 +140,8 @@ def _refuse_lonely(request: GradeRequest, shard: Shard) -> None:
 
 def _chosen(known: Catalogue, only: Sequence[str], course: Course | None) -> list[Exercise]:
     """List the exercises that names, or lists of names, mean, of those that count."""
-    names = [name.strip() for listed in only for name in listed.split(",") if name.strip()]
+    stems = list(known.names())
+    names = [name for text in only for name in naming.listed(text, stems)]
     meant = {exercise.full for name in names for exercise in known.select(name)}
     counting = course.exercises if course is not None else ()
     found = [
@@ -178,7 +182,9 @@ def _run(
 
         results = side_by_side(submissions, plan, kept, after_each)
     says = plan.isolation.says if plan.isolation else ""
-    run = Run(__version__, torch.__version__, plan.seed, said, tuple(results), says)
+    run = Run(
+        __version__, torch.__version__, plan.seed, said, tuple(results), says, earlier=plan.earlier
+    )
     return run, progress.unchanged
 
 

@@ -62,7 +62,10 @@ def joined(parts: Sequence[ResultsFile], partial: bool = False) -> tuple[Run, li
     results = [result for batch in batches for result in _results(batch, why)]
     first = parts[0].record
     isolation = "; ".join(sorted({part.record.isolation for part in parts} - {""}))
-    run = Run(first.version, first.torch, first.seed, first.devices, tuple(results), isolation)
+    run = Run(
+        first.version, first.torch, first.seed, first.devices, tuple(results), isolation,
+        earlier=first.earlier,
+    )  # fmt: skip
     return run, gaps
 
 

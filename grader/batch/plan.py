@@ -15,6 +15,7 @@ from pathlib import Path
 
 from grader.chapters import Exercise, places
 from grader.hearings.hearing import Limits
+from grader.results import Earlier
 from grader.sandbox import Isolation
 from grader.workers import cores
 
@@ -38,6 +39,7 @@ class GradingPlan:
         jobs: how many submissions at a time; the verdicts do not depend on it.
         isolation: the walls that are put up around submissions; None for none.
         parts: into how many parts the batch is cut, of which this is to grade one.
+        earlier: whose earlier chapters later ones are graded over.
     """
 
     exercises: tuple[Exercise, ...]
@@ -47,6 +49,7 @@ class GradingPlan:
     jobs: int = 1
     isolation: Isolation | None = None
     parts: int = 1
+    earlier: Earlier = "own"
 
     @functools.cached_property
     def settings(self) -> dict[str, str]:
@@ -63,6 +66,7 @@ class GradingPlan:
             "--seed": str(self.seed),
             "--time-limit": str(self.limits.seconds),
             "--memory": str(self.limits.memory),
+            "--earlier": self.earlier,
         }
 
     @functools.cached_property

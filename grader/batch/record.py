@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from grader import __version__
 from grader.batch.plan import GradingPlan
 from grader.batch.shard import Shard
-from grader.results import DeviceState
+from grader.results import DeviceState, Earlier
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Record:
         machine: what may differ between them.
         shard: which part of the batch was graded.
         batch: the keys of all submissions of the batch, by identities, in order.
+        earlier: whose earlier chapters later ones were graded over.
     """
 
     version: str
@@ -37,6 +38,7 @@ class Record:
     machine: dict[str, str]
     shard: Shard
     batch: dict[str, str]
+    earlier: Earlier
 
     @property
     def wanted(self) -> list[str]:
@@ -60,4 +62,5 @@ def record_of(
     return Record(
         __version__, torch.__version__, plan.seed, dict(said), isolation,
         {**plan.settings, "devices": states}, machine, shard, dict(batch),
+        plan.earlier,
     )  # fmt: skip

@@ -19,7 +19,11 @@ def add(parser: argparse.ArgumentParser) -> None:
                        help="auto (default), cpu, cuda or cpu,cuda")  # fmt: skip
     reporting.add_options(parser)
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
-                       help="a chapter or function, or several: NAME,NAME; repeatable")  # fmt: skip
+                       help="a chapter or function, or several: NAME,NAME or ex01..ex04; "
+                            "repeatable")  # fmt: skip
+    parser.add_argument("--earlier", choices=("own", "reference"), default="own",
+                       help="whose earlier chapters a chapter is graded over: the student's own "
+                            "(default), or the reference's")  # fmt: skip
     parser.add_argument("--duplicates", choices=("latest", "best", "refuse"),
                        help="what counts of a student who has handed in more than once "
                             "(default: each is graded by itself)")  # fmt: skip
@@ -48,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
     request = GradeRequest(
         given.paths, given.device, reporting.wanted(given), given.only, given.jobs, given.seed,
         given.time_limit, given.memory, given.results,
-        given.require_sandbox, given.shard, given.duplicates,
+        given.require_sandbox, given.shard, given.duplicates, given.earlier,
     )  # fmt: skip
     try:
         return grade(request)

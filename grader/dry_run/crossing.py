@@ -21,7 +21,7 @@ from grader.dry_run.lightly import prepare
 from grader.dry_run.mistakes import Mistake, Place
 from grader.dry_run.mode import ON_THE_CPU, Machine
 from grader.dry_run.moves import Move, moved
-from grader.dry_run.places import CPU, HOME
+from grader.dry_run.places import CPU, HOME, place
 from grader.dry_run.tensors import Elsewhere, where_is
 from grader.dry_run.trip import Trip
 from grader.dry_run.watch import Now
@@ -106,9 +106,12 @@ class Crossing:
         finally:
             Backward.crossing = before
 
-    def there(self, value: Any) -> Any:
-        """Put what has been worked out elsewhere on the pretended GPU, if a call runs there."""
-        return self._there(value, []) if self._inside else value
+    def there(self, value: Any, device: Any) -> Any:
+        """Put what has been worked out elsewhere where a device says, if a call runs there."""
+        at = place(device) or CPU
+        if not self._inside or at == CPU:
+            return value
+        return nested.mapped(lambda one: moved(one, at) if isinstance(one, Tensor) else one, value)
 
     def _there(self, value: Any, twins: list[tuple[nn.Module, nn.Module]]) -> Any:
         """Put an input on the pretended GPU."""

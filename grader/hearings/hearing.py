@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from grader.answers.door import Answer
 from grader.chapters import Catalogue, Exercise
@@ -61,6 +62,8 @@ class Hearing:
         memory: what the known slips give, remembered from other submissions of the same seed.
         by_heart: what was said in checks that passed, remembered from other submissions.
         stand_ins: wrong functions of the kit's own in the place of exercises, in a proof.
+        earlier: what stands for the exercises of earlier chapters, by their full names.
+        spent: seconds that the submission has taken already.
     """
 
     catalogue: Catalogue
@@ -72,6 +75,8 @@ class Hearing:
     memory: SlipMemory = field(default_factory=SlipMemory)
     by_heart: ByHeart | None = None
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    spent: float = 0.0
 
     def __post_init__(self) -> None:
         self._trouble: dict[str, int] = {}
@@ -83,10 +88,15 @@ class Hearing:
         self._deciding, self._spare = self._world(), self._world()
         place = self._deciding.place
         self.judge = Judge(
-            self.catalogue, self._deciding, Setting("cpu", self.seed, place), spare=self._spare,
+            self._of_answer(), self._deciding, Setting("cpu", self.seed, place), spare=self._spare,
             memory=self.memory, by_heart=self._run_by_heart if self.by_heart else None,
             proving=bool(self.stand_ins),
         )  # fmt: skip
+
+    def _of_answer(self) -> Catalogue:
+        """Return the chapters that are the answer's own: only these can be to blame."""
+        lent = {full.partition(".")[0] for full in self.earlier}
+        return Catalogue(tuple(c for c in self.catalogue.chapters if c.stem not in lent))
 
     def _run_by_heart(self, check: Check, tape: Tape) -> tuple[Outcome, Answer]:
         assert self.by_heart is not None
@@ -110,7 +120,7 @@ class Hearing:
             who = " and ".join(blame) or "it"
             says = f"{check.full_exercise}: not tried, {who} ended its process in earlier checks"
             return Outcome("crashed", message=says, blame=blame)
-        if self._deciding.patience.total + self._spare.patience.total > self._most:
+        if self.taken > self._most:
             says = f"not tried, the submission has used up all of its {self._most:g} s"
             return Outcome("timeout", message=f"{check.full_exercise}: {says}")
         for _ in range(ATTEMPTS):
@@ -118,6 +128,11 @@ class Hearing:
             if outcome is not None:
                 return outcome
         raise NurseryError(KILLED.format(name=check.full_exercise, count=ATTEMPTS))
+
+    @property
+    def taken(self) -> float:
+        """How many seconds the submission has taken."""
+        return self.spent + self._deciding.patience.total + self._spare.patience.total
 
     def _judged(self, check: Check) -> Outcome | None:
         """Judge a check; None if somebody else has ended the process."""
@@ -164,5 +179,6 @@ class Hearing:
         names = self.catalogue.names()
         job = WorkerJob(names, home, self.limits.memory, self.stand_ins)
         return RemoteWorld(
-            lambda: self.starter.start(job), self.sources, names, self.limits.seconds, home
-        )
+            lambda: self.starter.start(job), self.sources, names, self.limits.seconds, home,
+            self.earlier,
+        )  # fmt: skip

@@ -17,7 +17,7 @@ from typing import Any
 
 from grader.hearings.hearing import Limits
 from grader.remote.patience import LOOSELY
-from grader.results import CheckResult
+from grader.results import CheckResult, Earlier
 from grader.sandbox import Isolation
 
 START_LIMIT = 240.0
@@ -40,6 +40,7 @@ class JudgeProcess:
         core: the processor core that judge and judged keep to; None for another one with each
             submission. One waits while the other works, and on one core neither has to be woken
             from far.
+        earlier: whose earlier chapters later ones are judged over.
     """
 
     def __init__(
@@ -47,10 +48,11 @@ class JudgeProcess:
         isolation: Isolation | None = None,
         hidden: Sequence[Path] = (),
         core: int | None = None,
+        earlier: Earlier = "own",
     ) -> None:
         context = multiprocessing.get_context("spawn")
         self._mine, theirs = context.Pipe()
-        house = (theirs, isolation, tuple(hidden), core)
+        house = (theirs, isolation, tuple(hidden), core, earlier)
         self._process = context.Process(target=serve, args=house)
         self._process.start()
         theirs.close()
@@ -118,7 +120,11 @@ class JudgeProcess:
 
 
 def serve(
-    connection: Connection, isolation: Isolation | None, hidden: Sequence[Path], core: int | None
+    connection: Connection,
+    isolation: Isolation | None,
+    hidden: Sequence[Path],
+    core: int | None,
+    earlier: Earlier,
 ) -> None:
     """Be the judge."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -133,15 +139,15 @@ def serve(
 
     torch.set_num_threads(1)
     from grader.chapters import catalogue
+    from grader.hearings.each import Hearings
     from grader.judging.recognise import SlipMemory
-    from grader.remote.talk import ByHeart
     from grader.trouble import NurseryError
 
     @functools.lru_cache(maxsize=MOST_MEMORIES)
     def memory_of(_seed: int, _device: str) -> SlipMemory:
         return SlipMemory()
 
-    known, by_heart = catalogue(), ByHeart()
+    hearings = Hearings(catalogue(), starter, earlier)
     with contextlib.suppress(EOFError, OSError), contextlib.closing(starter):
         try:
             starter.wait()
@@ -154,28 +160,24 @@ def serve(
         while True:
             request = connection.recv()
             with one_core():
-                for said in _heard(request, known, starter, memory_of, by_heart):
+                for said in _heard(request, hearings, memory_of):
                     connection.send(said)
 
 
-def _heard(
-    request: Any, known: Any, starter: Any, memory_of: Any, by_heart: Any
-) -> Iterator[list[CheckResult] | str | None]:
+def _heard(request: Any, hearings: Any, memory_of: Any) -> Iterator[list[CheckResult] | str | None]:
     """Yield the results as they come, and None after the last; a sentence if nothing can be said.
 
     Those of some checks go together: to send each by itself costs as much as to judge it.
     """
-    from grader.hearings.hearing import Hearing
     from grader.trouble import NurseryError
 
     sources, names, device, seed, limits = request
-    exercises = [known.exercise(name) for name in names]
+    exercises = [hearings.catalogue.exercise(name) for name in names]
     try:
         slips = memory_of(seed, device)
-        hearing = Hearing(known, starter, sources, device, seed, limits, slips, by_heart)
         ready: list[CheckResult] = []
         due = time.monotonic() + TOGETHER
-        for result in hearing.results(exercises):
+        for result in hearings.results(sources, exercises, device, seed, limits, slips):
             ready.append(result)
             if time.monotonic() > due:
                 yield ready

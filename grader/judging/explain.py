@@ -20,7 +20,7 @@ from grader.judging.promise import promise
 from grader.pictures import text as picture
 from grader.suite.check import Check
 from grader.suite.compare import OUTPUT, Finding
-from grader.trouble import BrokenFile, HangsError, printable, words_of
+from grader.trouble import ABSENT, BrokenFile, HangsError, printable, words_of
 from grader.written.cells import CELL
 from grader.written.source import Unreadable
 
@@ -106,9 +106,16 @@ def _headline(check: Check, outcome: Outcome) -> list[str]:
     if outcome.stuck_at is not None:
         hangs = isinstance(outcome.error, HangsError)
         why = "did not come back from an earlier check" if hangs else "is not started yet"
+        if _absent(outcome):
+            why = f"is in {_absent(outcome)}, and there is no such file"
         stuck = f"it calls {outcome.stuck_at}, which {why}"
         return _block(f"{check.full_exercise} cannot go on: {stuck}")
     return _raised(check, outcome)
+
+
+def _absent(outcome: Outcome) -> str:
+    """Name the file that was called, if there is none; "" otherwise."""
+    return words_of(outcome.error).partition(ABSENT)[2] if outcome.error else ""
 
 
 def _difference(found: Finding) -> str:
@@ -297,7 +304,9 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
     if outcome.finding is not None:
         return _of_finding(outcome, outcome.finding, call)
     if outcome.stuck_at is not None:
-        return _wrap("Do first", outcome.stuck_at)
+        file = _absent(outcome)
+        said = f"put your {file} beside {outcome.stem}.py." if file else outcome.stuck_at
+        return _wrap("Do first", said)
     error = outcome.error
     if isinstance(error, BrokenFile):
         if isinstance(error.root.cause, Unreadable):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from grader.chapters import World, catalogue, places
+from grader.answers.world import ELSEWHERE
+from grader.chapters import Catalogue, Chapter, World, catalogue, places
 from grader.notebooks.chapter import read_chapter
 from grader.notebooks.write import NoNbformat, notebook
 from grader.quiz import chapter as quiz
@@ -42,24 +44,31 @@ STUBS = "grader/stubs"
 QUIZ = "grader/quiz/drawn"
 
 
-def pack(*, notebooks: bool = False, compare: bool = True) -> dict[str, bytes]:
+def pack(
+    *, notebooks: bool = False, compare: bool = True, stems: Collection[str] = ()
+) -> dict[str, bytes]:
     """Collect the files, from their names in the pack to their contents.
 
     Args:
         notebooks: whether the chapters are in it as notebooks, too.
         compare: whether the reference answers are in it, each sealed until its function is solved.
+        stems: the chapters that are in it; none for all.
 
     Raises:
         ReleaseError: an exercise is filled in, or a file of the kit is not what it should be.
     """
     _refuse_filled_in()
     files = {name: (places.ROOT / name).read_bytes() for name in AS_THEY_ARE}
-    files.update(_texts())
-    suites = _suites()
-    files.update(_code({**suites, **_coaches()}))
+    every = catalogue().chapters
+    chapters = [one for one in every if not stems or one.stem in stems]
+    files.update(_texts(chapters))
+    files.update(_elsewhere([one for one in every if one not in chapters]))
+    suites = _suites(chapters)
+    # `finish` loads the last chapter's coach, whatever chapters are in the pack
+    files.update(_code({**suites, **_coaches(every)}, [one.stem for one in chapters]))
     files.update(record({path.stem.removeprefix("test_"): text for path, text in suites.items()}))
-    files.update(sealed_ways() if compare else {})
-    for stem in catalogue().names():
+    files.update(sealed_ways(chapters) if compare else {})
+    for stem in [one.stem for one in chapters]:
         if quiz.questions(stem):
             files[f"{QUIZ}/{stem}.json"] = quiz.drawn(stem)
         stub = (places.EXERCISES / f"{stem}.py").read_bytes()
@@ -78,11 +87,21 @@ def _notebook(stem: str) -> bytes:
         raise ReleaseError(str(problem)) from problem
 
 
-def _texts() -> Iterator[tuple[str, bytes]]:
+def _elsewhere(others: Sequence[Chapter]) -> Iterator[tuple[str, bytes]]:
+    """Name the chapters that are not in the pack, which those that are may import."""
+    if others:
+        names = Catalogue(tuple(others)).names()
+        yield ELSEWHERE.relative_to(places.ROOT).as_posix(), f"{json.dumps(names)}\n".encode()
+
+
+def _texts(chapters: Sequence[Chapter]) -> Iterator[tuple[str, bytes]]:
     """Rewrite the project's own files."""
     whole = _read("pyproject.toml")
     mine = project_file(whole)
-    yield "README.md", readme(_read("README.md")).encode()
+    stems = [one.stem for one in chapters]
+    before = [stem for stem in catalogue().names() if stem < stems[-1] and stem not in stems]
+    some = [] if len(stems) == len(catalogue().chapters) else stems
+    yield "README.md", readme(_read("README.md"), some, before).encode()
     yield "pyproject.toml", mine.encode()
     yield CONSTRAINTS, constraints(_read(CONSTRAINTS), whole, mine).encode()
 
@@ -91,27 +110,28 @@ def _read(name: str) -> str:
     return (places.ROOT / name).read_text(encoding="utf-8")
 
 
-def _suites() -> dict[Path, str]:
+def _suites(chapters: Sequence[Chapter]) -> dict[Path, str]:
     """Return the suites without the arithmetic that works out what is right."""
-    paths = [places.SUITES / f"test_{stem}.py" for stem in catalogue().names()]
+    paths = [places.SUITES / f"test_{stem}.py" for stem in [c.stem for c in chapters]]
     return {path: without_answers.suite(path.read_text(encoding="utf-8")) for path in paths}
 
 
-def _coaches() -> dict[Path, str]:
+def _coaches(chapters: Sequence[Chapter]) -> dict[Path, str]:
     """Return the coach's files without wrong answers."""
     made = {}
-    for chapter in catalogue().chapters:
+    for chapter in chapters:
         path = places.COACH / f"{chapter.stem}.py"
         slips = {exercise.name: exercise.task.slips for exercise in chapter.exercises}
         made[path] = without_answers.coach(path.read_text(encoding="utf-8"), slips)
     return made
 
 
-def _code(rewritten: Mapping[Path, str]) -> Iterator[tuple[str, bytes]]:
+def _code(rewritten: Mapping[Path, str], stems: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Collect the suites, and the modules that a student's commands come to.
 
     Args:
         rewritten: files that a student gets in another form.
+        stems: the chapters that are in the pack.
     """
 
     def read(path: Path) -> bytes:
@@ -120,8 +140,8 @@ def _code(rewritten: Mapping[Path, str]) -> Iterator[tuple[str, bytes]]:
     suites = [path for path in rewritten if path.parent == places.SUITES]
     suites.append(places.SUITES / "conftest.py")
     roots = [*ROOTS, *(f"grader.commands.{name}" for name in COMMANDS)]
-    roots += [f"grader.coach.{path.stem}" for path in rewritten if path.parent == places.COACH]
-    roots += [f"grader.comparing.questions.{stem}" for stem in catalogue().names()]
+    roots += [f"grader.comparing.questions.{stem}" for stem in stems]
+    roots += [f"grader.coach.{stem}" for stem in stems]
     roots += [name for suite in suites for name in _imports(read(suite))]
     for path in [*suites, *needed(roots, places.ROOT, NEVER, read)]:
         yield path.relative_to(places.ROOT).as_posix(), read(path)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 import torch
 
-from grader.chapters import Exercise, World, catalogue, places
+from grader.chapters import Chapter, Exercise, World, catalogue, places
 from grader.comparing.kit import ways_in_kit
 from grader.comparing.seal import key_of, on_the_edge, seal
 from grader.comparing.sealed import packed, questions
@@ -16,8 +16,8 @@ from grader.release.trouble import ReleaseError
 FOLDER = "grader/comparing/sealed"
 
 
-def sealed_ways() -> dict[str, bytes]:
-    """Return the sealed files of all chapters, from their names in the pack to their contents.
+def sealed_ways(chapters: Collection[Chapter]) -> dict[str, bytes]:
+    """Return the sealed files of chapters, from their names in the pack to their contents.
 
     A function without a question has none.
 
@@ -29,7 +29,7 @@ def sealed_ways() -> dict[str, bytes]:
     world = World(places.SOLUTIONS, known.names())
     names = [exercise.name for exercise in known.exercises()]
     made = {}
-    for chapter in known.chapters:
+    for chapter in chapters:
         texts = dict(_sealed(chapter.exercises, names, world))
         if texts:
             text = json.dumps(texts, indent=0)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import textwrap
+from collections.abc import Sequence
 
 from grader.release.trouble import ReleaseError
 
@@ -20,8 +22,13 @@ FOR_STUDENTS = ("notebooks", "pictures")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def readme(text: str) -> str:
+def readme(text: str, chapters: Sequence[str] = (), before: Sequence[str] = ()) -> str:
     """Keep what comes before the first section, and the students' section.
+
+    Args:
+        text: the whole.
+        chapters: those that the pack holds, if it does not hold all.
+        before: earlier ones that it does not hold.
 
     Raises:
         ReleaseError: the text is no longer what this was written for.
@@ -37,7 +44,20 @@ def readme(text: str) -> str:
     kept = sections[0] + wanted[0].rstrip() + "\n"
     if "solutions" in kept:
         raise ReleaseError("README.md names the solutions where students read")
-    return kept
+    return kept.replace("\n\n", f"\n\n{_some(chapters, before)}", 1)
+
+
+def _some(chapters: Sequence[str], before: Sequence[str]) -> str:
+    """Say which chapters are in the pack, if not all are."""
+    if not chapters:
+        return ""
+    said = f"This pack holds {', '.join(f'`{stem}`' for stem in chapters)}."
+    if before:
+        files = ", ".join(f"`{stem}.py`" for stem in before)
+        said += (
+            f" They call your earlier answers: put {files}, or your notebooks, into `exercises/`."
+        )
+    return textwrap.fill(said, 100, break_on_hyphens=False, break_long_words=False) + "\n\n"
 
 
 def project_file(text: str) -> str:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable
+import functools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from grader import nested
 from grader.answers.handed import MOST_NOTED, Handed, source_of
 from grader.remote import trees
 from grader.remote.channel import WireError
+from grader.remote.lifted import are_levels, lifted, within
 from grader.remote.wire import Opened, Parcel
 
 if TYPE_CHECKING:
@@ -21,7 +27,10 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 131_072
 LARGEST_SIZE = 256
 MOST_CALLS = 5_000
+MOST_OF_FUNCTIONS = 100_000
 MOST_MADE = 50
+MOST_SECONDS = 20.0
+MOST_RECKONED = 2**27
 
 
 class Lending:
@@ -32,7 +41,11 @@ class Lending:
         self._lent: dict[int, Any] = {}
         self._copies: dict[int, nn.Module] = {}
         self._next = 1
-        self._calls = self._made = 0
+        self._start()
+
+    def _start(self) -> None:
+        self._calls = self._of_modules = self._made = self._numbers = 0
+        self._worked = 0.0
 
     def forget(self, keep: dict[str, Any]) -> None:
         """Take back what was lent for one check, but for stand-ins that are in place."""
@@ -40,7 +53,7 @@ class Lending:
         self._lent = {n: one for n, one in self._lent.items() if any(one is k for k in kept)}
         self._next = max(self._lent, default=1)
         self._copies.clear()
-        self._calls = self._made = 0
+        self._start()
 
     def number_of(self, value: Any) -> int:
         """Return the number under which something is lent."""
@@ -72,16 +85,28 @@ class Lending:
             raise WireError("nothing was lent under that number")
         return found
 
-    def count(self, message: Opened) -> None:
+    @contextlib.contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Count what the judge works for the worker; that is the submission's time, too."""
+        began = time.thread_time()
+        try:
+            yield
+        finally:
+            took = time.thread_time() - began
+            self._worked += took
+            self.world.patience.total += took
+
+    def count(self, kind: str, message: Opened) -> None:
         """Count a question of the worker's; there is an end to them, and to their size."""
         self._calls += 1
-        sizes = [size for value in message.tensors for size in value.shape]
-        numbers = sum(value.numel() for value in message.tensors)
-        if (
-            self._calls > MOST_CALLS
-            or numbers > MOST_NUMBERS
-            or max(sizes, default=0) > LARGEST_SIZE
-        ):
+        too_much = self._calls > MOST_OF_FUNCTIONS or self._worked > MOST_SECONDS
+        if kind != "function" and not (kind == "backward" and "lent" not in message.header):
+            self._of_modules += 1
+            too_much |= self._of_modules > MOST_CALLS
+            sizes = [size for value in message.tensors for size in value.shape]
+            numbers = sum(value.numel() for value in message.tensors)
+            too_much |= numbers > MOST_NUMBERS or max(sizes, default=0) > LARGEST_SIZE
+        if too_much:
             raise WireError("what is lent is asked too much")
 
     def serve(self, kind: str, message: Opened) -> tuple[dict[str, Any], Parcel]:
@@ -95,15 +120,25 @@ class Lending:
         if type(given) is not tuple or len(given) != 2 or type(given[1]) is not dict:
             raise WireError("a call is none")
         if kind == "construct" and isinstance(lent, type):
-            return self._constructed(lent, *given)
+            return self._constructed(lent, header.get("seed"), *given)
         if kind == "forward" and isinstance(lent, nn.Module):
             return self._forward(given, message)
         if kind == "function" and not isinstance(lent, type | nn.Module):
-            return self._called(lent, [], given, message)
+            levels = header.get("levels", [])
+            known = nested.flat(*given[0], *given[1].values())
+            tensors = [one for one in known if isinstance(one, Tensor)]
+            if not are_levels(levels, len(tensors)):
+                raise WireError("a call is none")
+            shapes, times = within([one.shape for one in tensors], levels)
+            self._numbers += times * reckoned(shapes, known)
+            if self._numbers > MOST_RECKONED:
+                raise WireError("what is lent is asked too much")
+            made = functools.partial(lifted, lent, levels) if levels else lent
+            return self._called(made, [], given, message)
         raise WireError("what is lent is something else")
 
     def _constructed(
-        self, lent: type, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, lent: type, seed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[dict[str, Any], Parcel]:
         if any(
             type(size) is int and abs(size) > LARGEST_SIZE for size in (*args, *kwargs.values())
@@ -112,7 +147,11 @@ class Lending:
         self._made += 1
         if self._made > MOST_MADE:
             raise WireError("what is lent is asked too much")
-        module = lent(*args, **kwargs)
+        if type(seed) is not int or not 0 <= seed < 2**31:
+            raise WireError("a seed is none")
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            module = lent(*args, **kwargs)
         parcel = self.world.parcel()
         return {"module": self.lend(module, parcel)}, parcel
 
@@ -204,6 +243,17 @@ class Lending:
                 weight.grad = None if gradient is None else gradient.clone().to(weight.dtype)
             elif not torch.equal(weight.grad, gradient):
                 weight.grad.copy_(gradient)
+
+
+def reckoned(shapes: Sequence[Sequence[int]], given: Sequence[Any]) -> int:
+    """Return about how many numbers a function makes at most of tensors of such shapes.
+
+    Each row of one tensor may meet each row, or each column, of another; a number may be a size.
+    """
+    rows = [math.prod(shape[:-1]) for shape in shapes]
+    met = max((size for shape in shapes for size in shape[-2:]), default=1)
+    sizes = math.prod(abs(one) for one in given if type(one) is int and one)
+    return max(sum(map(math.prod, shapes)), max(rows, default=1) * met) * sizes
 
 
 def _add_and_take_away(module: nn.Module, weights: Any, message: Opened) -> None:

@@ -7,15 +7,17 @@ such a module, can train and move them, and each call of it is asked of the judg
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
+from grader import nested
 from grader.answers.handed import Handed, Noted
 from grader.remote import trees
 from grader.remote.channel import WireError
+from grader.remote.lifted import Dims, through_vmap, transformed
 from grader.remote.wire import Opened, Parcel
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ class LentModule(nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Ask the judge for what comes out."""
-        worker = self.kit_worker
+        worker, device = self.kit_worker, wanted((*args, *self.parameters()), kwargs)
         parcel = worker.parcel()
         say = {"gradients": torch.is_grad_enabled(), "value": parcel.pack((args, kwargs))}
         leaves = [one for one in parcel.sent if one.requires_grad]
@@ -38,7 +40,7 @@ class LentModule(nn.Module):
         reply = worker.ask("forward", {**say, **self.kit_state(parcel)}, parcel)
         if "token" in reply.header:
             worker.went_through[reply.header["token"]] = self
-        return joined(worker, reply, leaves)
+        return joined(worker, reply, leaves, device)
 
     def kit_state(self, parcel: Parcel) -> dict[str, Any]:
         """Say how the module stands now; with weights that are not its own it counts as a copy."""
@@ -63,9 +65,10 @@ class LentModule(nn.Module):
             twin.register_parameter(path, copy.deepcopy(weight, memo))
         for path, part in self._modules.items():
             twin.add_module(path, copy.deepcopy(part, memo))
+        ours = [name for name in self.__dict__ if name in vars(twin)]
+        others = {k: v for k, v in self.__dict__.items() if k not in ours}
+        twin.__dict__.update(copy.deepcopy({**others, "kit_first": {}}, memo))
         twin.training = self.training
-        twin.kit_number = self.kit_number
-        twin.__dict__["kit_first"] = {}
         return twin
 
 
@@ -78,7 +81,34 @@ def extras(module: nn.Module, first: dict[str, Any], parcel: Parcel) -> list[Any
     ]  # fmt: skip
 
 
-def joined(worker: Worker, reply: Opened, leaves: list[Tensor]) -> Any:
+def wanted(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return the device that a call asks for: the one named, or the tensors'; None for neither.
+
+    Tensors of several devices meet here as they would meet in what is lent.
+    """
+    known = nested.flat(*args, *kwargs.values())
+    tensors = [one for one in known if isinstance(one, Tensor)]
+    if len({one.device for one in tensors if one.dim()}) > 1:
+        with torch.no_grad():
+            torch.cat([one.reshape(-1)[:1] for one in tensors if one.dim()])
+    if kwargs.get("device") is not None:
+        return kwargs["device"]
+    named = [one for one in args if isinstance(one, torch.device) or _names_a_device(one)]
+    return (*named, *(one.device for one in tensors), None)[0]
+
+
+def _made_here(value: Any, device: Any) -> Any:
+    """Make a tensor that comes of no other one, so that it is seen who has made it, and where."""
+    if not isinstance(value, Tensor):
+        return value
+    return torch.empty(value.shape, dtype=value.dtype, device=device).copy_(value)
+
+
+def _names_a_device(value: Any) -> bool:
+    return isinstance(value, str) and value.partition(":")[0] in ("cpu", "cuda")
+
+
+def joined(worker: Worker, reply: Opened, leaves: list[Tensor], device: Any) -> Any:
     """Return what has come, joined to the graph where it wants gradients."""
     wanting = [at for at, meta in enumerate(reply.metas) if meta[3]]
     if wanting and torch.is_grad_enabled():
@@ -87,23 +117,31 @@ def joined(worker: Worker, reply: Opened, leaves: list[Tensor]) -> Any:
             wanting, worker.across(reply.header["token"], values, leaves), strict=True
         ):
             reply.tensors[at] = value
-    return worker.there(reply.unpack(reply.header["value"]))
+    return worker.there(reply.unpack(reply.header["value"]), device)
 
 
 def lent_function(worker: Worker, number: int, name: str) -> Callable[..., Any]:
     """Make a function that the judge works out."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        parcel = worker.parcel()
+        given = (args, kwargs)
+        return through_vmap(ask, given, []) if transformed() else ask(given, [])
+
+    def ask(given: Any, levels: list[Dims]) -> Any:
+        device, parcel = wanted(*given), worker.parcel()
         say = {
             "lent": number,
             "gradients": torch.is_grad_enabled(),
-            "value": parcel.pack((args, kwargs)),
+            "value": parcel.pack(given),
+            **({"levels": levels} if levels else {}),
         }
         leaves = [one for one in parcel.sent if one.requires_grad]
-        return joined(worker, worker.ask("function", say, parcel), leaves)
+        reply = worker.ask("function", say, parcel)
+        if parcel.sent:
+            return joined(worker, reply, leaves, device)
+        return nested.mapped(lambda one: _made_here(one, device), joined(worker, reply, [], "cpu"))
 
-    call.__name__ = name
+    call.__name__ = call.__qualname__ = name
     return call
 
 
@@ -113,7 +151,9 @@ def lent_class(worker: Worker, number: int, name: str) -> type[nn.Module]:
     def make(self: LentModule, *args: Any, **kwargs: Any) -> None:
         nn.Module.__init__(self)
         parcel = worker.parcel()
-        say = {"lent": number, "value": parcel.pack((args, kwargs))}
+        # weights are drawn over there, by the state of chance here
+        seed = torch.empty((), dtype=torch.int64).random_(2**31).tolist()
+        say = {"lent": number, "seed": seed, "value": parcel.pack((args, kwargs))}
         reply = worker.ask("construct", say, parcel)
         self.kit_number = reply.header["module"]["number"]
         self.__dict__["kit_first"] = furnish(worker, self, reply.header["module"], reply)

@@ -145,6 +145,12 @@ class Worker(End):
         self.world.hold(message.header["file"], message.tensors[0].numpy().tobytes())
         return {}, None
 
+    def on_lend(self, message: Opened) -> tuple[dict[str, Any], None]:
+        """Take what stands for exercises as long as this process lives."""
+        for full, *how in message.header["lent"]:
+            self.world.lend(full, self._stand_in(full, *how))
+        return {}, None
+
     def on_load(self, message: Opened) -> tuple[dict[str, Any], None]:
         """Import a chapter; say what stands under each of its exercises' names."""
         stem = message.header["stem"]
@@ -296,20 +302,23 @@ class Worker(End):
             self.crossing, self._crossed = Crossing(self.world.called, list(forgiven)), number
         return self.crossing
 
-    def there(self, value: Any) -> Any:
-        """Put what has come from the judge where the answer works at the moment."""
-        return value if self.crossing is None else self.crossing.there(value)
+    def there(self, value: Any, device: Any) -> Any:
+        """Put what has come from the judge where the answer wants it."""
+        if self.crossing is not None:
+            return self.crossing.there(value, device)
+        if self.home == "cpu" or torch.device(device or "cpu").type != "cpu":
+            return value
+        return nested.mapped(lambda one: one.cpu() if isinstance(one, Tensor) else one, value)
 
     def _replace(self, stand_ins: Sequence[Any]) -> None:
         """Put stand-ins in the place of exercises, for this check."""
-        made: dict[str, Any] = {}
-        for full, how, number, name in stand_ins:
-            if how == "hangs":
-                made[full] = Hangs(full)
-            else:
-                make = lent_class if how == "class" else lent_function
-                made[full] = make(self, number, name)
+        made = {full: self._stand_in(full, *how) for full, *how in stand_ins}
         self._undo.enter_context(self.world.replaced(made))
+
+    def _stand_in(self, full: str, how: str, number: int, name: str) -> Any:
+        if how == "hangs":
+            return Hangs(full)
+        return (lent_class if how == "class" else lent_function)(self, number, name)
 
     def _callable(self, header: dict[str, Any]) -> Callable[..., Any]:
         if "module" in header:

@@ -52,6 +52,7 @@ class RemoteWorld(End):
         names: every chapter's stem with the names of its exercises.
         seconds: how long the answer may take in one check.
         home: the device that the other process works on.
+        earlier: what stands for exercises of earlier chapters, whatever the answer has there.
     """
 
     def __init__(
@@ -61,7 +62,9 @@ class RemoteWorld(End):
         names: Mapping[str, Sequence[str]],
         seconds: float = 10.0,
         home: str = "cpu",
+        earlier: Mapping[str, Any] | None = None,
     ) -> None:
+        self.earlier = earlier or {}
         self._start, self.sources, self.names = start, sources, names
         self.patience = Patience(seconds)
         self.folder = SUBMISSION
@@ -103,7 +106,7 @@ class RemoteWorld(End):
         self._seen: list[str] = []
         self._generators: dict[int, torch.Generator] = {}
         self._twins: dict[int, Twin] = {}
-        self.lending.forget(keep=self._replaced)
+        self.lending.forget(keep={**self.earlier, **self._replaced})
         self.forget_graphs()
 
     @property
@@ -219,7 +222,7 @@ class RemoteWorld(End):
         if self._beginning is not None and kind != "load":
             say = {**say, "begin": self._beginning}
             if self._replaced:
-                say["stand_ins"] = self._stand_ins()
+                say["stand_ins"] = self._lent(self._replaced)
             self._beginning = None
         # an import has a clock of its own: the check that happens to need it may be nearly over
         apart = self.patience.apart() if kind == "load" else contextlib.nullcontext()
@@ -235,6 +238,8 @@ class RemoteWorld(End):
             parcel = self.parcel()
             parcel.tensor(torch.from_numpy(np.frombuffer(bytearray(source), np.uint8)))
             super().exchange("chapter", {"file": file}, parcel)
+        if self.earlier:
+            super().exchange("lend", {"lent": self._lent(self.earlier)})
 
     def clock(self) -> int:
         """Return how long the worker may take."""
@@ -247,6 +252,7 @@ class RemoteWorld(End):
         if stem not in self._about:
             found = sorted(self._found[stem].items())
             known = [stem, found, self._stubs[stem], self.place, self._own_way_back]
+            known.append(sorted(self.earlier))
             self._about[stem] = json.dumps(known)
         self._new_check()
         talk = self.channel.talk = Talk(f"{self._about[stem]} {about}".encode())
@@ -483,12 +489,12 @@ class RemoteWorld(End):
 
     def serve(self, message: Opened) -> None:
         """Do what the worker asks for; the time that takes is not the worker's."""
-        with self.patience.turn(workers=False):
+        with self.patience.turn(workers=False), self.lending.at_work():
             super().serve(message)
 
     def answer(self, kind: str, message: Opened) -> tuple[dict[str, Any], Parcel | None]:
         """Work out what has been lent; nothing else is done for a worker."""
-        self.lending.count(message)
+        self.lending.count(kind, message)
         if kind == "backward":
             self.lending.stands(message)
             return self.pull(message)
@@ -564,9 +570,9 @@ class RemoteWorld(End):
             )
         return self._found[stem]
 
-    def _stand_ins(self) -> list[list[Any]]:
+    def _lent(self, stand_ins: Mapping[str, Any]) -> list[list[Any]]:
         said: list[list[Any]] = []
-        for full, made in self._replaced.items():
+        for full, made in stand_ins.items():
             if isinstance(made, Hangs):
                 said.append([full, "hangs", 0, full])
             else:

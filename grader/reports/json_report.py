@@ -44,6 +44,7 @@ def kit(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         "devices": run.devices,
         "isolation": run.isolation,
+        **({} if run.earlier == "own" else {"earlier": run.earlier}),
     }
 
 

@@ -108,7 +108,8 @@ def _step(full: str, folder: Folder, finished: str = "") -> NextStep:
     name = "" if name in ("py", "ipynb") else name
     source = folder.to_go_on(stem)
     if source is None or source.problem:
-        trouble = f"is not there: python -m grader reset {stem}"
+        can = f"python -m grader reset {stem}" if stem in folder.names else "put yours there"
+        trouble = f"is not there: {can}"
         if source is not None:
             trouble = source.problem.removeprefix(f"{source.name} ")
         return NextStep(stem, "", folder.file(stem), Place(0, 1), trouble)

@@ -51,7 +51,7 @@ class Workbench:
 
     def full(self, name: str) -> str:
         """Return the full name; where several chapters have it, the one that is asked for."""
-        found = naming.select(name, self.catalogue.names())
+        found = naming.select(name, self.world.names)
         own = f"{self.asked.split('.')[0]}.{name}"
         return own if own in found else found[0]
 
@@ -62,14 +62,14 @@ class Workbench:
             NotRecorded: this is a students' pack, which has none.
         """
         stem, name = full.split(".")
-        chapter = next(one for one in self.catalogue.chapters if one.stem == stem)
-        if name not in chapter.references:
+        known = {chapter.stem: chapter.references for chapter in self.catalogue.chapters}
+        if name not in known.get(stem, {}):
             raise NotRecorded(f"this pack has no arithmetic for {full}")
-        return chapter.references[name]
+        return known[stem][name]
 
     def comes_before(self, full: str) -> bool:
         """Tell whether an exercise comes before the one that is asked for."""
-        order = [exercise.full for exercise in self.catalogue.exercises()]
+        order = [f"{stem}.{name}" for stem, names in self.world.names.items() for name in names]
         return order.index(full) < order.index(self.asked)
 
     def run(self, full: str, way: Callable[[Any], Any]) -> CallResult:
