@@ -64,7 +64,7 @@ class AtOnce:
     opened = 0
     seeds: typing.ClassVar[list[int]] = []
 
-    def __init__(self, limits, isolation, core=None):
+    def __init__(self, limits, isolation, core=None, earlier="own"):
         AtOnce.opened += 1
 
     def __enter__(self):
