@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import os
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
+from grader.batch.by_course import course_for
 from grader.chapters import catalogue
+from grader.cli import main
 from grader.course.rules import applied, unknown_students
 from grader.course.settings import read
 from grader.course.tables import CourseError
 from grader.course.times import Times, from_table
+from grader.reports import recipes
 from grader.reports.visible import for_students
 from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
 
@@ -198,6 +204,52 @@ def test_what_is_wrong_is_a_sentence(rules, text, says):
         rules(text)
     assert str(problem.value).startswith(("course.toml", "/"))
     assert says in str(problem.value)
+
+
+def test_the_recipe_is_a_course(tmp_path):
+    text = (Path(recipes.__file__).parent / "course.md").read_text(encoding="utf-8")
+    file = tmp_path / "course.toml"
+    file.write_text(text.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    course = course_for(file, (), catalogue())
+    assert course is not None
+    assert list(course.exercises) == [exercise.full for exercise in catalogue().exercises()]
+    assert sum(week.weight for week in course.weeks) == 100
+    assert course.extensions["jane_doe"] == {0: dt.timedelta(days=3)}
+    assert course.extensions["obrienvera_12960"] == {2: dt.timedelta(days=7)}
+
+
+def test_a_class_is_scored_by_the_course_beside_it(submission, solution, tmp_path, capsys):
+    wrong = solution("ex03_masking").replace("return position <= pos", "return position < pos")
+    folder = submission("class/anna", ex03_masking=wrong).parent
+    submission("class/berta")
+    for file in folder.rglob("ex*.py"):
+        os.utime(file, (1e9, 1e9))  # in 2001
+    rules = 'follow_through = "full"\n[[week]]\nchapters = "ex03"\nweight = 28\n'
+    late = "deadline = 2001-09-08T00:00:00Z\n[late]\nper_day = 25\n"
+    report = tmp_path / "report.json"
+
+    def graded():
+        assert main(["grade", str(folder), "--device", "cpu", "--seed", "3", "--report",
+                     f"json={report}", "--results", str(tmp_path / "r.db")]) == 0  # fmt: skip
+        found = json.loads(report.read_bytes())["submissions"]
+        return {one["id"]: one["score"]["cpu"] for one in found}, capsys.readouterr()
+
+    (folder / "course.toml").write_text(rules)
+    found, said = graded()
+    # causal_mask has 3 of the chapter's 14 points, and decoder_mask waits for it alone
+    assert found == {"anna": 22.0, "berta": 28.0}
+    assert "by the rules of" in said.err
+    (folder / "course.toml").write_text(rules + late)
+    found, said = graded()
+    assert found == {"anna": 11.0, "berta": 14.0}
+    assert "2 before, and unchanged" in said.out
+    assert "berta: week 1: 2 days late, 50 % less" in said.out
+
+
+def test_a_students_own_rules_are_none(submission, tmp_path):
+    folder = submission("anna")
+    (folder / "course.toml").write_text("follow_through = 7")
+    assert main(["grade", str(folder), "--device", "cpu", "--only", "dot_product"]) == 0
 
 
 def test_times_from_a_table(tmp_path):
