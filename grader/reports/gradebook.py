@@ -35,7 +35,7 @@ def writer(export: Path, assignment: str | None = None) -> Callable[[Run, Path],
     def write(run: Run, path: Path) -> None:
         data, notes = fill(gradebook, run)
         path.write_bytes(data)
-        for note in notes:
+        for note in (*notes, *absent(gradebook, run)):
             print(for_log(f"{path.name}: {note}"), file=sys.stderr)
 
     return write
@@ -56,6 +56,14 @@ def fill(export: Export, run: Run) -> tuple[bytes, list[str]]:
     scaled = "".join(f", out of {number(points):g}" for points in worth)
     notes.append(f"{len(values)} of {len(export.roster.students)} students filled in{scaled}")
     return export.sheet.changed(values), notes
+
+
+def absent(export: Export, run: Run) -> list[str]:
+    """Say who of the gradebook has handed in nothing; no sentence if nobody has."""
+    found = [export.roster.find(submission.identity) for submission in run.submissions]
+    known = {who.row for who in found if isinstance(who, Student)}
+    names = [s.name or s.number for s in export.roster.students if s.row not in known]
+    return [f"handed in nothing: {'; '.join(map(one_line, names))}"] if names else []
 
 
 def _owners(export: Export, run: Run) -> tuple[list[tuple[Student, SubmissionResult]], list[str]]:

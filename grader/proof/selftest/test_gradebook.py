@@ -217,6 +217,8 @@ def test_through_the_format(tmp_path, capsys):
     assert capsys.readouterr().err == (
         "grades.csv: \\x1b[2J is not filled in: no student is called so\n"
         "grades.csv: 1 of 6 students filled in, out of 20\n"
+        "grades.csv: handed in nothing: "
+        'Müller, Jörg; O\'Brien, "Pat"; Lee, An; Lee, An; Student, Test\n'
     )
 
 
