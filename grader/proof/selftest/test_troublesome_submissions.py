@@ -128,7 +128,8 @@ def test_one_file_only(submission, solution, graded):
     assert states["ex04_softmax.softmax"] == "solved"
     assert states["ex02_scaling.scaled_scores"] == "wrong"
     waits = exercise(report, "ex02_scaling.scaled_scores")["checks"][0]["message"]
-    assert "ex01_scores.dot_product_scores, which is not started" in " ".join(waits.split())
+    says = "dot_product_scores, which is in ex01_scores.py, and there is no such file"
+    assert says in " ".join(waits.split())
 
 
 def test_trouble_in_one_submission_leaves_the_others_alone(submission, solution, graded):
