@@ -18,11 +18,14 @@ from grader.reports.text import for_log
 from grader.results import Run
 
 
-def course_for(asked: Path | None, folders: Sequence[Path], known: Catalogue) -> Course | None:
+def course_for(
+    asked: Path | None, rules: Sequence[str], folders: Sequence[Path], known: Catalogue
+) -> Course | None:
     """Read the rules that are asked for, or that lie in a folder of submissions.
 
     Args:
         asked: the file, if it is named.
+        rules: single ones, which count over those of the file.
         folders: those that hold submissions, and are none: in one that is, they would be of the
             student's making.
         known: the chapters.
@@ -34,9 +37,9 @@ def course_for(asked: Path | None, folders: Sequence[Path], known: Catalogue) ->
     if asked is None and len(found) > 1:
         raise CourseError(f"{found[0]} and {found[1]}: say --course FILE which one counts")
     path = asked or next(iter(found), None)
-    if path is None:
+    if path is None and not rules:
         return None
-    if asked is None:
+    if path is not None and asked is None:
         _tell(f"by the rules of {path}")
     stems = list(known.names())
 
@@ -44,7 +47,7 @@ def course_for(asked: Path | None, folders: Sequence[Path], known: Catalogue) ->
         each = (one for name in names for one in naming.listed(name, stems))
         return [exercise.full for one in each for exercise in known.select(one)]
 
-    return read(path, select)
+    return read(path, select, rules)
 
 
 def scored(course: Course, run: Run, submissions: Sequence[Submission] | None = None) -> Run:

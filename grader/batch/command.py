@@ -78,7 +78,9 @@ def grade(request: GradeRequest) -> int:
     reports = list(writers(request.wanted, count))
     devices, said = devices_of(request.device)
     known = catalogue()
-    course = course_for(request.wanted.course, _folders(request.paths, everything), known)
+    course = course_for(
+        request.wanted.course, request.wanted.rules, _folders(request.paths, everything), known
+    )
     chosen = _chosen(known, request.only, course)
     limits = Limits(request.time_limit, request.memory)
     jobs = request.jobs or jobs_for(len(submissions))

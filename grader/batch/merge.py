@@ -41,7 +41,7 @@ def merge(request: MergeRequest) -> int:
         _tell(says)
     run, gaps = joined(begun, request.partial)
     reports = list(writers(request.wanted, len(run.submissions)))
-    course = course_for(request.wanted.course, (), catalogue())
+    course = course_for(request.wanted.course, request.wanted.rules, (), catalogue())
     if course is not None:
         run = scored(course, run)
     for sentence in (*differing_machines(begun), *map(str, gaps)):

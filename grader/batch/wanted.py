@@ -22,6 +22,7 @@ class Wanted:
         assignment: its column, where there are several.
         since: an earlier json report, to say whose grade has moved.
         course: the file of a course's rules.
+        rules: single rules, each KEY=VALUE, over those of the file.
     """
 
     reports: Sequence[str] = ()
@@ -29,6 +30,7 @@ class Wanted:
     assignment: str | None = None
     since: Path | None = None
     course: Path | None = None
+    rules: Sequence[str] = ()
 
 
 def writers(asked: Wanted, submissions: int) -> Iterator[tuple[Writer, Path]]:

@@ -25,10 +25,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--course", type=Path, metavar="FILE",
                        help="score by a course's rules: weights, deadlines, follow-through "
                             "(default: course.toml in the folder of submissions)")  # fmt: skip
+    parser.add_argument("--rule", action="append", default=[], metavar="KEY=VALUE",
+                       help="one of a course's rules, over those of the file; repeatable: "
+                            "pass_mark=50, late.per_day=10, week.2.weight=30")  # fmt: skip
 
 
 def wanted(given: argparse.Namespace) -> Wanted:
     """Return what they say."""
     from grader.batch.wanted import Wanted
 
-    return Wanted(given.report, given.gradebook, given.assignment, given.since, given.course)
+    return Wanted(
+        given.report, given.gradebook, given.assignment, given.since, given.course, given.rule
+    )

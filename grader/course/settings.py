@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from grader.course.tables import CourseError, Table
+from grader.course.overlay import over
+from grader.course.tables import CourseError, Table, parsed
 from grader.results import MESSAGES, Messages
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pytest needs it there
 
 NAME = "course.toml"
 FOLLOW_THROUGH = {"none": Fraction(0), "half": Fraction(1, 2), "full": Fraction(1)}
@@ -93,23 +88,19 @@ class Course:
         return any(week.deadline is not None for week in self.weeks)
 
 
-def read(path: Path, select: Select) -> Course:
+def read(path: Path | None, select: Select, rules: Sequence[str] = ()) -> Course:
     """Read a course's rules.
 
     Args:
-        path: of the file.
+        path: of the file; None if there are only single rules.
         select: gives the exercises that names of chapters and functions mean.
+        rules: single ones, `KEY=VALUE`, which count over those of the file.
 
     Raises:
         CourseError: a sentence says what is wrong, and where.
     """
-    try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise CourseError(f"{path} cannot be read: {problem.strerror or problem}") from problem
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise CourseError(f"{path} is no TOML file: {problem}") from problem
-    table = Table(said, path.name)
+    said = over({} if path is None else _tables(path), rules)
+    table = Table(said, "--rule" if path is None else path.name)
     course = Course(
         weeks=_weeks(table.tables("week"), select),
         late=_late(table.table("late")),
@@ -121,8 +112,17 @@ def read(path: Path, select: Select) -> Course:
         columns=table.texts("columns"),
     )
     table.end()
-    _refuse_late_alone(course, "late" in said or "extensions" in said, path.name)
+    _refuse_late_alone(course, "late" in said or "extensions" in said, table.where)
     return course
+
+
+def _tables(path: Path) -> dict[str, Any]:
+    try:
+        return parsed(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise CourseError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+    except ValueError as problem:
+        raise CourseError(f"{path} is no TOML file: {problem}") from problem
 
 
 def _weeks(tables: Sequence[Table], select: Select) -> tuple[Week, ...]:
@@ -162,8 +162,9 @@ def _extensions(table: Table) -> dict[str, dict[int, dt.timedelta]]:
     return found
 
 
-def _beside(path: Path, name: str | None) -> Path | None:
-    return None if name is None else path.parent / name
+def _beside(path: Path | None, name: str | None) -> Path | None:
+    folder = Path() if path is None else path.parent
+    return None if name is None else folder / name
 
 
 def _refuse_late_alone(course: Course, rules: Any, where: str) -> None:

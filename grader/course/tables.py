@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import sys
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest needs it there
 
 Word = TypeVar("Word", bound=str)
 
 
 class CourseError(ValueError):
     """A course's rules cannot be used; the sentence says why."""
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Read TOML.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return tomllib.loads(text)
 
 
 class Table:

@@ -66,10 +66,10 @@ def select(names):
 
 @pytest.fixture
 def rules(tmp_path):
-    def write(text):
+    def write(text, *single):
         file = tmp_path / "course.toml"
         file.write_text(text, encoding="utf-8")
-        return read(file, select)
+        return read(file, select, single)
 
     return write
 
@@ -206,11 +206,51 @@ def test_what_is_wrong_is_a_sentence(rules, text, says):
     assert says in str(problem.value)
 
 
+def test_single_rules_count_over_those_of_the_file(rules):
+    course = rules(
+        FOUR_WEEKS, "pass_mark=60", "follow_through = full", "late.per_day=5", "week.2.weight=15",
+        "week.3.deadline=2026-10-19T23:59:00+02:00", "extensions.carl=2",
+        'columns.cpu="Points, CPU"',
+    )  # fmt: skip
+    assert (course.pass_mark, course.follow_through) == (60, 1)
+    assert (course.late.per_day, course.late.most) == (5, 50)
+    assert [week.weight for week in course.weeks] == [20, 15, 30, 40]
+    assert course.weeks[2].deadline == dt.datetime.fromisoformat("2026-10-19T23:59:00+02:00")
+    assert course.extensions == {
+        "berta": {0: dt.timedelta(days=3)}, "carl": {0: dt.timedelta(days=2)}
+    }  # fmt: skip
+    assert course.columns == {"cpu": "Points, CPU"}
+
+
+def test_single_rules_need_no_file():
+    course = read(None, select, ['week=[{chapters="ex01_scores", weight=10}]', "messages=none"])
+    assert course.exercises == tuple(select(["ex01_scores"]))
+    assert course.messages == "none"
+
+
+@pytest.mark.parametrize(
+    ("single", "says"),
+    [
+        ("pass_mark", "`pass_mark` is no rule: say KEY=VALUE"),
+        ("= 3", "`= 3` is no rule"),
+        ("pass_mark=many", "`pass_mark` is a number from 0 to 100, not 'many'"),
+        ("passmark=3", "there is no key `passmark`: did you mean `pass_mark`?"),
+        ("week.5.weight=3", "`week.5.weight=3`: there are 4, from 1, and no `5`"),
+        ("week.0.weight=3", "and no `0`"),
+        ("pass_mark=3\nmessages='none'", "is no rule"),
+    ],
+)
+def test_what_is_wrong_with_a_single_rule_is_a_sentence(rules, single, says):
+    with pytest.raises(CourseError) as problem:
+        rules(FOUR_WEEKS, single)
+    assert says in str(problem.value)
+
+
 def test_the_recipe_is_a_course(tmp_path):
     text = (Path(recipes.__file__).parent / "course.md").read_text(encoding="utf-8")
     file = tmp_path / "course.toml"
     file.write_text(text.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
-    course = course_for(file, (), catalogue())
+    course = course_for(file, (), (), catalogue())
     assert course is not None
     assert list(course.exercises) == [exercise.full for exercise in catalogue().exercises()]
     assert sum(week.weight for week in course.weeks) == 100
