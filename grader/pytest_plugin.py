@@ -6,6 +6,7 @@ import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Generator
+from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
@@ -17,7 +18,16 @@ from grader.answers.refused import Refused
 from grader.batch.folders import members
 from grader.batch.members import chosen
 from grader.batch.sources import Unusable
-from grader.chapters import Answer, BrokenFile, ChapterError, World, catalogue, places
+from grader.chapters import (
+    Answer,
+    BrokenFile,
+    Catalogue,
+    ChapterError,
+    World,
+    catalogue,
+    places,
+)
+from grader.chapters.tracks import beyond, not_begun
 from grader.grouping import grouped, is_check
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
@@ -38,6 +48,9 @@ from grader.written.folder import Folder
 CHECK = pytest.StashKey[Check]()
 OUTCOME = pytest.StashKey[Outcome]()
 JUDGE = pytest.StashKey[Judge]()
+KNOWN = pytest.StashKey[Catalogue]()
+# the chapters beyond the seven that nobody has begun or asked for
+UNTOUCHED = pytest.StashKey[frozenset[str]]()
 WORLD = pytest.StashKey[World]()
 REFUSED = pytest.StashKey[Refused]()
 REPEATS = pytest.StashKey[bool]()
@@ -78,10 +91,13 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--answers: there is no folder {answers}")
     if is_pack() and config.getoption("--seed") != SEED:
         raise pytest.UsageError(f"--seed: this pack holds what is right for seed {SEED} only")
+    further = frozenset(beyond())
+    untouched = not_begun(answers) - set(map(_stem, _named(config)))
     try:
-        known = catalogue()
+        known = catalogue(further if untouched == further else frozenset())
     except ChapterError as problem:
         raise pytest.UsageError(str(problem)) from problem
+    config.stash[KNOWN], config.stash[UNTOUCHED] = known, untouched
     setting = Setting(_indexed(device), config.getoption("--seed"))
     world = World(answers, known.names())
     config.stash[WORLD], config.stash[JUDGE] = world, Judge(known, world, setting)
@@ -97,6 +113,21 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Hear no more of what happens in this process."""
     if REFUSED in config.stash:
         config.stash[REFUSED].end()
+
+
+def _named(config: pytest.Config) -> list[Path]:
+    """List the files that were asked for one by one."""
+    paths = (Path(config.invocation_params.dir, arg.partition("::")[0]) for arg in config.args)
+    return [path for path in paths if path.suffix == ".py"]
+
+
+def _stem(suite: Path) -> str:
+    return suite.stem.removeprefix("test_")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass over what lies beyond the seven chapters until it is begun, or asked for."""
+    return True if _stem(collection_path) in config.stash[UNTOUCHED] else None
 
 
 def _indexed(device: str) -> str:
@@ -142,9 +173,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run a chapter's core function by function, in teaching order, and then its polish."""
-    checks = [check for exercise in catalogue().exercises() for check in exercise.checks]
+    known = config.stash[KNOWN]
+    checks = [check for exercise in known.exercises() for check in exercise.checks]
     checks.sort(key=lambda check: not check.core)
     place = {(check.stem, check.name): at for at, check in enumerate(checks)}
     ordered: list[pytest.Item] = []
@@ -272,7 +304,8 @@ def _is_polish(item: pytest.Item, check: Check) -> bool:
     """Tell whether a check is not of the core, and all of the core has passed here."""
     if check.core:
         return False
-    core = sum(one.core for one in catalogue().exercise(check.full_exercise).checks)
+    exercise = item.config.stash[KNOWN].exercise(check.full_exercise)
+    core = sum(one.core for one in exercise.checks)
     return item.config.stash[PASSED][check.full_exercise] == core
 
 
@@ -316,15 +349,23 @@ class Board:
         return result
 
     def _print(self, terminalreporter: Any, repeats: int) -> None:
+        known = self.config.stash[KNOWN]
         results = [
             ExerciseResult(
                 exercise.full,
                 exercise.points,
                 len(exercise.checks),
                 tuple(self.results.get(exercise.full, ())),
+                track=exercise.track,
             )
-            for exercise in catalogue().exercises()
+            for exercise in known.exercises()
         ]
+        if not any(result.track == "beyond" for result in results):
+            results += [
+                ExerciseResult(f"{stem}.{name}", Fraction(0), 0, (), track="beyond")
+                for stem, names in beyond().items()
+                for name in names
+            ]
         writer = terminalreporter._tw
         short = self.config.get_verbosity() < 0
         width = shutil.get_terminal_size((WIDTH, 24)).columns
@@ -338,7 +379,7 @@ class Board:
         for line in "\n".join(notes).splitlines()[:MOST_NOTES] if not short else []:
             terminalreporter.write_line(f"{'note':<14}{line}")
         ran = dict.fromkeys(r.exercise.split(".")[0] for r in results if r.checks)
-        for line in Folder(_answers(self.config), catalogue().names()).notes(ran):
+        for line in Folder(_answers(self.config), known.names()).notes(ran):
             terminalreporter.write_line(f"{'note':<14}{line}")
         for line in _at_most(MOST_REFUSED, [*_not_taken(_answers(self.config)), *self.refused]):
             terminalreporter.write_line(f"{'note':<14}{line}")

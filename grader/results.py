@@ -13,7 +13,10 @@ DeviceState = Literal["run", "absent", "not asked"]
 Messages = Literal["all", "first sentences", "none"]
 # whose earlier chapters later ones were graded over
 Earlier = Literal["own", "reference"]
+# whose points an exercise brings: the seven chapters', or those of what lies beyond them
+Track = Literal["core", "beyond"]
 DEVICES = ("cpu", "cuda")
+TRACKS: tuple[Track, ...] = ("core", "beyond")
 MESSAGES: tuple[Messages, ...] = ("all", "first sentences", "none")
 MAXIMUM = Fraction(100)
 
@@ -66,6 +69,7 @@ class ExerciseResult:
         checks: those that ran.
         kept: which part of what it earns counts; less than 1 if it is late.
         credit: which part counts of what only earlier functions have cost it.
+        track: whose points it brings.
     """
 
     exercise: str
@@ -74,6 +78,12 @@ class ExerciseResult:
     checks: tuple[CheckResult, ...]
     kept: Fraction = Fraction(1)
     credit: Fraction = Fraction(0)
+    track: Track = "core"
+
+    @property
+    def stem(self) -> str:
+        """The chapter."""
+        return self.exercise.partition(".")[0]
 
     def on(self, device: str) -> list[CheckResult]:
         """Return the checks of one device."""
@@ -134,6 +144,12 @@ class ExerciseResult:
         return Fraction(round(self.points * passed / self.total * 100), 100)
 
 
+def counting(results: Sequence[ExerciseResult], device: str) -> list[ExerciseResult]:
+    """Leave out the chapters beyond the seven that were not run."""
+    ran = {result.stem for result in results if result.on(device)}
+    return [result for result in results if result.track == "core" or result.stem in ran]
+
+
 @dataclass(frozen=True)
 class SubmissionResult:
     """One submission.
@@ -156,22 +172,33 @@ class SubmissionResult:
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
 
+    def of(self, track: Track) -> tuple[ExerciseResult, ...]:
+        """Return the exercises of a track."""
+        return tuple(exercise for exercise in self.exercises if exercise.track == track)
+
     def score(self, device: str) -> Fraction | None:
         """Add up the points of a device; None where it was not run."""
         if device not in self.devices:
             return None
-        return sum((e.earned(device) for e in self.exercises), Fraction(0))
+        return sum((e.earned(device) for e in self.of("core")), Fraction(0))
+
+    def beyond(self, device: str) -> Fraction | None:
+        """Add up the points beyond the seven chapters; None where nothing of it was run."""
+        further = self.of("beyond")
+        if device not in self.devices or not further:
+            return None
+        return sum((e.earned(device) for e in further), Fraction(0))
 
     def follow_through(self, device: str) -> Fraction | None:
         """Add up the points as if an earlier slip cost nothing in later functions."""
         if device not in self.devices:
             return None
-        return sum((e.follow_through(device) for e in self.exercises), Fraction(0))
+        return sum((e.follow_through(device) for e in self.of("core")), Fraction(0))
 
     @property
     def possible(self) -> Fraction:
-        """The points of the exercises that were graded."""
-        return sum((exercise.points for exercise in self.exercises), Fraction(0))
+        """The points of the exercises that were graded, beyond the seven apart."""
+        return sum((exercise.points for exercise in self.of("core")), Fraction(0))
 
     @property
     def maximum(self) -> Fraction:
@@ -201,12 +228,12 @@ class SubmissionResult:
     @property
     def device_ready(self) -> tuple[int, int]:
         """How many checks of devices passed, of how many that ran: without a GPU, as dry runs."""
-        ran = [c for e in self.exercises for c in e.on(self.counted) if c.of_devices]
+        ran = [c for e in self.of("core") for c in e.on(self.counted) if c.of_devices]
         return sum(check.passed for check in ran), len(ran)
 
     def count(self, state: State, device: str) -> int:
-        """Count the exercises in a state."""
-        return sum(exercise.state(device) == state for exercise in self.exercises)
+        """Count the exercises in a state, beyond the seven apart."""
+        return sum(exercise.state(device) == state for exercise in self.of("core"))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def show_board(answers: Path | None) -> int:
         with contextlib.closing(Children()) as children:
             plan = children.plan()
             chapters = Folder(folder, plan.names())
-            for result in Trial(chapters, children).run(plan.tasks):
+            for result in Trial(chapters, children).run(plan.begun(chapters)):
                 found.setdefault(result.task.full, []).append(result.check)
     except StartError as problem:
         print(f"grader: {problem}", file=sys.stderr)

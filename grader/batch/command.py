@@ -88,7 +88,15 @@ def grade(request: GradeRequest) -> int:
     try:
         with _kept(request, shard) as (kept, seed):
             plan = GradingPlan(
-                tuple(chosen), devices, seed, limits, jobs, isolation, shard.of, request.earlier
+                tuple(chosen),
+                devices,
+                seed,
+                limits,
+                jobs,
+                isolation,
+                shard.of,
+                request.earlier,
+                named=bool(request.only or (course and course.weeks)),
             )
             if kept is not None:
                 kept.begin(record_of(plan, said, shard, by))

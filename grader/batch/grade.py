@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from grader.batch.bench import BatchStopped, GradingError, NoBench
@@ -14,6 +14,7 @@ from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Told, Unusable
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
+from grader.chapters import Exercise
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
 
 Judge = Callable[[Mapping[str, bytes], int], Mapping[str, list[CheckResult]]]
@@ -50,13 +51,15 @@ def grade_one(
         own = _own_plan(submission.identity, content(files), plan, store)
         where = (submission.identity, content(files), own.fingerprint)
         known = store.find(*where) if store else None
-        found = known if known is not None and _fits(known, plan) else None
+        tried = plan.exercises_in(files)
+        found = known if known is not None and _fits(known, tried, plan.devices) else None
         if found is None:
-            found = _by_exercise(judge(files, own.seed), plan)
+            found = _by_exercise(judge(files, own.seed), tried, plan.devices)
             if store:
                 store.keep(*where, own.seed, found)
         seed = None if own is plan else own.seed
-        return _put_together(submission, plan, found, seed, told), found is known
+        counted = tried if plan.named else _begun(tried, found)
+        return _put_together(submission, plan, counted, found, seed, told), found is known
     except (BatchStopped, NoBench):
         raise
     except (Unusable, GradingError, OSError) as problem:
@@ -88,11 +91,11 @@ def _own_plan(identity: str, content: str, plan: GradingPlan, store: Store | Non
 
 
 def _by_exercise(
-    found: Mapping[str, list[CheckResult]], plan: GradingPlan
+    found: Mapping[str, list[CheckResult]], tried: Sequence[Exercise], devices: Sequence[str]
 ) -> dict[str, list[CheckResult]]:
-    sorted_out: dict[str, list[CheckResult]] = {e.full: [] for e in plan.exercises}
-    checks = [e.full for e in plan.exercises for _ in e.checks]
-    for device in plan.devices:
+    sorted_out: dict[str, list[CheckResult]] = {e.full: [] for e in tried}
+    checks = [e.full for e in tried for _ in e.checks]
+    for device in devices:
         for full, result in zip(checks, found[device], strict=True):
             sorted_out[full].append(_whole(result))
     return sorted_out
@@ -104,25 +107,42 @@ def _whole(result: CheckResult) -> CheckResult:
     return result if message == result.message else dataclasses.replace(result, message=message)
 
 
-def _fits(known: Mapping[str, list[CheckResult]], plan: GradingPlan) -> bool:
+def _fits(
+    known: Mapping[str, list[CheckResult]], tried: Sequence[Exercise], devices: Sequence[str]
+) -> bool:
     """Tell whether what was kept has the shape that this kit would give it."""
-    return list(known) == [e.full for e in plan.exercises] and all(
+    return list(known) == [e.full for e in tried] and all(
         [(result.check, result.device) for result in known[e.full]]
-        == [(check.name, device) for device in plan.devices for check in e.checks]
-        for e in plan.exercises
+        == [(check.name, device) for device in devices for check in e.checks]
+        for e in tried
     )
+
+
+def _begun(tried: Sequence[Exercise], found: Mapping[str, list[CheckResult]]) -> list[Exercise]:
+    """Leave out what lies beyond the seven chapters where nothing of a chapter is begun."""
+    begun = {
+        one.stem
+        for one in tried
+        if any(result.verdict != "not started" for result in found[one.full])
+    }
+    return [one for one in tried if one.track == "core" or one.stem in begun]
 
 
 def _put_together(
     submission: Submission,
     plan: GradingPlan,
+    counted: Sequence[Exercise],
     found: Mapping[str, list[CheckResult]],
     seed: int | None,
     told: Told,
 ) -> SubmissionResult:
     exercises = tuple(
-        _shared(ExerciseResult(e.full, e.points, len(e.checks), tuple(map(_shared, found[e.full]))))
-        for e in plan.exercises
+        _shared(
+            ExerciseResult(
+                e.full, e.points, len(e.checks), tuple(map(_shared, found[e.full])), track=e.track
+            )
+        )
+        for e in counted
     )
     return SubmissionResult(
         submission.identity, exercises=exercises, devices=plan.devices, seed=seed,

@@ -40,6 +40,8 @@ class GradingPlan:
         isolation: the walls that are put up around submissions; None for none.
         parts: into how many parts the batch is cut, of which this is to grade one.
         earlier: whose earlier chapters later ones are graded over.
+        named: whether the exercises were asked for by name: else chapters beyond the seven count
+            only for who has begun them.
     """
 
     exercises: tuple[Exercise, ...]
@@ -50,6 +52,15 @@ class GradingPlan:
     isolation: Isolation | None = None
     parts: int = 1
     earlier: Earlier = "own"
+    named: bool = False
+
+    def exercises_in(self, files: Mapping[str, bytes]) -> tuple[Exercise, ...]:
+        """Return those to be tried in a submission of these files."""
+        return tuple(
+            one
+            for one in self.exercises
+            if self.named or one.track == "core" or f"{one.stem}.py" in files
+        )
 
     @functools.cached_property
     def settings(self) -> dict[str, str]:

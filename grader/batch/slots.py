@@ -146,7 +146,7 @@ class Slot(threading.Thread):
     def _judge(self, files: Mapping[str, bytes], seed: int) -> dict[str, list[CheckResult]]:
         bench = self._bench or self._open()
         try:
-            return bench.grade(files, self._plan.exercises, self._plan.devices, seed)
+            return bench.grade(files, self._plan.exercises_in(files), self._plan.devices, seed)
         except BaseException:
             self._close()  # whatever broke it is not to meet the next submission
             raise

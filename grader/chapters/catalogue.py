@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from grader import naming
 from grader.author_errors import ChapterError, line_of, reading
 from grader.chapters import places
+from grader.chapters.tracks import track_said
 from grader.coach import Task, tasks_in
+from grader.results import TRACKS, Track
 from grader.suite import Case, Draw
 from grader.suite.check import Check, checks_in, load_suite
 
@@ -31,6 +33,7 @@ class Exercise:
     task: Task
     points: Fraction
     checks: tuple[Check, ...]
+    track: Track = "core"
 
     @property
     def name(self) -> str:
@@ -50,11 +53,12 @@ class Chapter:
     stem: str
     exercises: tuple[Exercise, ...]
     references: dict[str, Any]
+    track: Track = "core"
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All chapters, in order."""
+    """All chapters, in order: the seven of the core, and what lies beyond."""
 
     chapters: tuple[Chapter, ...]
 
@@ -106,22 +110,32 @@ def _complete(stem: str) -> None:
 
 
 @functools.cache
-def catalogue() -> Catalogue:
-    """Read all chapters."""
-    read = {stem: _read(stem) for stem in stems()}
-    weight = sum(task.points for tasks, _, _ in read.values() for task in tasks)
+def catalogue(without: frozenset[str] = frozenset()) -> Catalogue:
+    """Read all chapters.
+
+    Args:
+        without: all those beyond the seven, where nobody needs them; or none.
+    """
+    read = {stem: _read(stem) for stem in stems() if stem not in without}
+    tracks = {stem: _track(stem) for stem in read}
+    weights = {
+        track: sum(task.points for stem in read if tracks[stem] == track for task in read[stem][0])
+        for track in TRACKS
+    }
     chapters = []
     for stem, (tasks, checks, references) in read.items():
+        track = tracks[stem]
         exercises = tuple(
             Exercise(
                 stem,
                 task,
-                Fraction(TOTAL * task.points, weight),
+                Fraction(TOTAL * task.points, weights[track]),
                 tuple(c for c in checks if c.exercise == task.name),
+                track,
             )
             for task in tasks
         )
-        chapters.append(Chapter(stem, exercises, references))
+        chapters.append(Chapter(stem, exercises, references, track))
     return Catalogue(tuple(chapters))
 
 
@@ -139,6 +153,16 @@ def _read(stem: str) -> tuple[list[Task], list[Check], dict[str, Any]]:
     _refuse_misspelt(stem, [task.name for task in tasks], checks)
     _refuse_incomplete(stem, tasks, checks, references)
     return tasks, checks, references
+
+
+def _track(stem: str) -> Track:
+    said = track_said(stem)
+    loaded = getattr(importlib.import_module(f"grader.coach.{stem}"), "TRACK", "core")
+    if said not in TRACKS or loaded != said:
+        coach = places.COACH / f"{stem}.py"
+        says = f'TRACK is {loaded!r}: say TRACK = "core" or TRACK = "beyond"'
+        raise ChapterError(coach, line_of(coach, "TRACK"), says)
+    return cast("Track", said)
 
 
 def _draw_once(checks: list[Check]) -> None:

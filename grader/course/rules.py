@@ -69,6 +69,8 @@ def _with_points(
             points=rules[exercise.exercise][0],
             kept=rules[exercise.exercise][1],
             credit=course.follow_through,
+            # what a week names is part of the course's score
+            track="core" if course.weeks else exercise.track,
         )
         for exercise in submission.exercises
     )

@@ -157,7 +157,9 @@ def _in_a_word(session: Session, exercise: Exercise, setting: Setting, seconds: 
 def result_of(exercise: Exercise, found: list[Judged]) -> ExerciseResult:
     """Put what came out into the form from which the board tells how far a function is."""
     checks = tuple(check_result(one.check, one.outcome, HERE) for one in found)
-    return ExerciseResult(exercise.full, exercise.points, len(exercise.checks), checks)
+    return ExerciseResult(
+        exercise.full, exercise.points, len(exercise.checks), checks, track=exercise.track
+    )
 
 
 def _so_far(result: ExerciseResult) -> str:

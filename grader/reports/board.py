@@ -14,9 +14,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from grader import places
 from grader.finishing import lacking
 from grader.reports.next_step import NextStep, next_step
-from grader.results import ExerciseResult, number
+from grader.results import ExerciseResult, counting, number
 
 STYLES = {
     "solved": "green",
@@ -59,9 +60,10 @@ def board(
         file=file, width=max(width, 60), force_terminal=colour, no_color=not colour,
         highlight=False,
     )  # fmt: skip
+    counted = counting(results, device)
     if not short:
-        console.print(chapters(results, device))
-    below = Text("\n").join([total(results, device), next_line(results, answers, device)])
+        console.print(chapters(counted, device))
+    below = Text("\n").join([*totals(results, device), next_line(counted, answers, device)])
     for line in below.split("\n"):
         console.print(_wrapped(line, width), soft_wrap=True)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
@@ -96,7 +98,7 @@ def chapters(
     for column in ("chapter", "points"):
         grid.add_column(column, no_wrap=True)
     grid.add_column("states")
-    for stem, group in groupby(results, key=lambda result: result.exercise.split(".")[0]):
+    for stem, group in groupby(results, key=lambda result: result.stem):
         chapter = list(group)
         ran = [result for result in chapter if result.on(device)]
         if ran:
@@ -125,15 +127,32 @@ def _reason(stem: str, result: ExerciseResult, device: str) -> str:
     return f" for {' and '.join(names)}" if names else ""
 
 
-def total(results: Sequence[ExerciseResult], device: str) -> Text:
-    """Write the line with the points, and how many functions are in which state."""
+def totals(results: Sequence[ExerciseResult], device: str) -> Iterator[Text]:
+    """Write a line for each track: its points, and how many functions are in which state.
+
+    Where nothing was run of what lies beyond the seven chapters, its line points there.
+    """
+    core = [result for result in results if result.track == "core"]
+    further = [result for result in results if result.track == "beyond"]
+    if any(result.on(device) for result in core) or not any(r.on(device) for r in further):
+        yield _total("total", core, device)
+    if any(result.on(device) for result in further):
+        yield _total("beyond", further, device)
+    elif further:
+        stems = dict.fromkeys(result.stem for result in further)
+        says = f"{len(stems)} more chapters" if len(stems) > 1 else "one more chapter"
+        where = places.short(places.EXERCISES / f"{next(iter(stems))}.py")
+        yield Text(f"{'beyond':<{TITLE}}{says}, with 100 points of their own: {where}", "dim")
+
+
+def _total(title: str, results: Sequence[ExerciseResult], device: str) -> Text:
     ran = [result for result in results if result.on(device)]
     earned = sum((result.earned(device) for result in ran), Fraction(0))
     possible = sum((result.points for result in ran), Fraction(0))
     counts = ", ".join(_counts(results, device))
     where = " in what was run" if ran != [*results] else ""
     says = f"{number(earned):g} of {number(possible):g} points{where}: {counts}"
-    return Text.assemble((f"{'total':<{TITLE}}", "bold"), says)
+    return Text.assemble((f"{title:<{TITLE}}", "bold"), says)
 
 
 def _counts(results: Sequence[ExerciseResult], device: str) -> Iterator[str]:

@@ -62,7 +62,7 @@ def still_open(submission: SubmissionResult) -> dict[str, Any]:
 
 
 def _graded(submission: SubmissionResult) -> tuple[ExerciseResult, ...]:
-    return () if submission.problem else submission.exercises
+    return () if submission.problem else submission.of("core")
 
 
 def _open(exercise: ExerciseResult, device: str) -> dict[str, Any] | None:

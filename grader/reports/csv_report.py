@@ -17,19 +17,23 @@ def write(run: Run, path: Path) -> None:
     names = list(dict.fromkeys(e.exercise for s in run.submissions for e in s.exercises))
     columns = [(name, device) for device in DEVICES for name in names]
     through = [f"{device} follow_through" for device in DEVICES]
+    further = any(submission.of("beyond") for submission in run.submissions)
     header = ["id", "status", "problem", *DEVICES, "max", "seed", *through, "because", "unused"]
     header += [] if run.pass_mark is None else ["passed"]
+    header += [f"{device} beyond" for device in DEVICES] if further else []
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     header += [f"{cell(name)} {device}" for name, device in columns]
     writer.writerow([cell(dict(run.columns).get(name, name)) for name in header])
-    writer.writerows(_row(run, submission, columns) for submission in run.submissions)
+    writer.writerows(_row(run, one, columns, further) for one in run.submissions)
     said = text.getvalue()
     # without the mark Excel takes an umlaut for two other letters
     path.write_bytes(said.encode("utf-8" if said.isascii() else "utf-8-sig"))
 
 
-def _row(run: Run, submission: SubmissionResult, columns: list[tuple[str, str]]) -> Iterator[str]:
+def _row(
+    run: Run, submission: SubmissionResult, columns: list[tuple[str, str]], further: bool
+) -> Iterator[str]:
     yield cell(submission.identity)
     yield "ungradable" if submission.problem else "graded"
     yield cell(submission.problem or "")
@@ -41,6 +45,8 @@ def _row(run: Run, submission: SubmissionResult, columns: list[tuple[str, str]])
     yield cell(", ".join(submission.unused))
     if run.pass_mark is not None:
         yield "yes" if run.is_enough(submission) else "no"
+    if further:
+        yield from (_points(submission.beyond(device)) for device in DEVICES)
     exercises = {exercise.exercise: exercise for exercise in submission.exercises}
     for name, device in columns:
         yield _earned(exercises.get(name), device if device in submission.devices else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import groupby
 
 from grader.reports.text import one_line, shown
@@ -98,7 +99,7 @@ def headline(message: str) -> str:
 
 def chapters(submission: SubmissionResult) -> list[tuple[str, list[ExerciseResult]]]:
     """Group the exercises by chapter, in order."""
-    grouped = groupby(submission.exercises, key=lambda e: e.exercise.partition(".")[0])
+    grouped = groupby(submission.exercises, key=lambda exercise: exercise.stem)
     return [(stem, list(exercises)) for stem, exercises in grouped]
 
 
@@ -108,6 +109,13 @@ def score_on(run: Run, submission: SubmissionResult, device: str) -> str:
     if score is None:
         return NOT_RUN[run.devices[device]]
     return f"{number(score):g} of {number(submission.maximum):g} points"
+
+
+def beyond(submission: SubmissionResult) -> str:
+    """Say the score beyond the seven chapters, on the device that counts; nothing without one."""
+    score = submission.beyond(submission.counted)
+    possible = sum((exercise.points for exercise in submission.of("beyond")), Fraction(0))
+    return "" if score is None else f"{number(score):g} of {number(possible):g} points"
 
 
 def counts(submission: SubmissionResult) -> str:

@@ -90,6 +90,8 @@ def _kept(export: Export, student: Student, submission: SubmissionResult) -> str
     """Say why a student's cell stays as it is; nothing if it does not."""
     if submission.problem:
         return "it could not be graded"
+    if not submission.maximum:
+        return "nothing of its score was graded, only what lies beyond the seven chapters"
     if len(export.sheet.rows[student.row]) <= export.column:
         return "the student's row ends before the grade"
     if student.row not in export.worth:

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grader.reports.digest import as_text, counts, problems, score_on
+from grader.reports.digest import as_text, beyond, counts, problems, score_on
 from grader.reports.json_report import kit
 from grader.reports.text import encodable, one_line, shown
 from grader.reports.visible import for_students
@@ -67,6 +67,8 @@ def _summary(run: Run, submission: SubmissionResult) -> str:
     if submission.problem:
         return f"This could not be graded: {shown(submission.problem)}"
     scores = [f"{device}: {score_on(run, submission, device)}" for device in DEVICES]
+    further = beyond(submission)
+    scores += [f"beyond the seven chapters, and no part of the score: {further}"] if further else []
     return "\n".join([counts(submission), *scores])
 
 
@@ -77,10 +79,12 @@ def _test(exercise: ExerciseResult, submission: SubmissionResult) -> dict[str, A
     states = {device: exercise.state(device) for device in submission.devices}
     said = "" if state == "not started" else as_text(found, submission.devices)
     head = state if len(states) == 1 else ", ".join(f"{d}: {s}" for d, s in states.items())
+    # what has no part in the score stands beside it without a number
+    scored = exercise.track == "core"
+    earned, most = number(exercise.earned(device)), number(exercise.points)
     return {
         "name": one_line(exercise.exercise),
-        "score": number(exercise.earned(device)),
-        "max_score": number(exercise.points),
+        **({"score": earned, "max_score": most} if scored else {}),
         "status": "passed" if state == "solved" else "failed",
         "output": "\n\n".join(filter(None, (head, said))),
         "visibility": "visible",

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from grader.reports import class_page
-from grader.reports.digest import NOT_RUN, chapters, counts, device_ready, problems, score_on
+from grader.reports.digest import (
+    NOT_RUN,
+    beyond,
+    chapters,
+    counts,
+    device_ready,
+    problems,
+    score_on,
+)
 from grader.reports.layout import blocks
 from grader.reports.moved import EarlierScores
 from grader.reports.text import one_line, shown
@@ -121,6 +129,7 @@ def _page(pages: Environment, run: Run, submission: SubmissionResult) -> str:
         scores={device: score_on(run, submission, device) for device in DEVICES},
         ran=submission.devices,
         ready=device_ready(submission),
+        beyond=beyond(submission),
         counts=counts(submission),
         notes=[one_line(note) for note in submission.notes],
         unused=[one_line(name) for name in submission.unused],

@@ -11,9 +11,6 @@ from typing import Any
 from grader.reports.text import encodable
 from grader.results import DEVICES, CheckResult, ExerciseResult, Run, SubmissionResult, number
 
-# the seven chapters; a score of its own is for what lies beyond them
-TRACK = "core"
-
 
 def write(run: Run, path: Path) -> None:
     """Write schema 2: checks that passed are counted, not listed."""
@@ -21,7 +18,7 @@ def write(run: Run, path: Path) -> None:
 
 
 def write_first(run: Run, path: Path) -> None:
-    """Write schema 1: every check is listed, and nothing is said beside the verdicts."""
+    """Write schema 1: every check of the seven chapters, and nothing beside the verdicts."""
     _write(run, path, 1, _first_submission)
 
 
@@ -56,19 +53,18 @@ def _first_submission(submission: SubmissionResult) -> dict[str, Any]:
         "problem": encodable(submission.problem) if submission.problem else None,
         "max": number(submission.maximum),
         "score": {device: points(submission.reported(device)) for device in DEVICES},
-        "exercises": [_exercise(e, submission.devices) for e in submission.exercises],
+        "exercises": [_exercise(e, submission.devices) for e in submission.of("core")],
     }
 
 
 def _submission(run: Run, submission: SubmissionResult) -> dict[str, Any]:
     devices = submission.devices
     through = {device: points(submission.reported_follow_through(device)) for device in DEVICES}
-    none: dict[str, float | None] = dict.fromkeys(DEVICES)
     return {
         **_first_submission(submission),
         "follow_through": through,
         **({} if run.pass_mark is None else {"passed": run.is_enough(submission)}),
-        "beyond": none,
+        "beyond": {device: points(submission.beyond(device)) for device in DEVICES},
         "unused": [encodable(name) for name in submission.unused],
         "notes": [encodable(note) for note in submission.notes],
         "exercises": [_with_reasons(exercise, devices) for exercise in submission.exercises],
@@ -102,7 +98,7 @@ def _with_reasons(exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[st
     because = (name for device in devices for name in exercise.because(device))
     return {
         **told,
-        "track": TRACK,
+        "track": exercise.track,
         "because": list(dict.fromkeys(because)),
         "checks": [
             {**_check(check), "because": list(check.because)}

@@ -71,6 +71,9 @@ def _properties(run: Run, submission: SubmissionResult) -> Iterator[tuple[str, s
         score = submission.reported(device)
         said = NOT_RUN[run.devices[device]] if score is None else f"{number(score):.2f}"
         yield f"score.{device}", said
+        further = submission.beyond(device)
+        if further is not None:
+            yield f"beyond.{device}", f"{number(further):.2f}"
     for exercise in submission.exercises:
         for device in submission.devices:
             earned, points = number(exercise.earned(device)), number(exercise.points)

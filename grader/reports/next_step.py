@@ -70,7 +70,11 @@ def next_step(
         polish: whether polish comes before the next chapter, or after all of them.
     """
     folder = _folder(results, answers)
-    chapters = [list(group) for _, group in groupby(results, _chapter)] if polish else [results]
+    chapters = (
+        [list(group) for _, group in groupby(results, lambda one: one.stem)]
+        if polish
+        else [results]
+    )
     for chapter in chapters:
         for result in chapter:
             if result.state(device) in ("wrong", "not started"):
@@ -80,10 +84,6 @@ def next_step(
             if result.state(device) == "to polish":
                 return _to_polish(result, results, folder, device)
     return _leads_on(results, folder, device)
-
-
-def _chapter(result: ExerciseResult) -> str:
-    return result.exercise.split(".")[0]
 
 
 def _to_polish(
@@ -146,7 +146,7 @@ def _names(node: ast.stmt) -> list[str]:
 
 def _broken(result: ExerciseResult, folder: Folder, device: str) -> NextStep | None:
     """Lead to the line at which a file stops while it is imported, as its message has it."""
-    stem = result.exercise.split(".")[0]
+    stem = result.stem
     said = parts(next((c.message for c in result.on(device) if not c.passed), ""))
     # of a notebook one cell may stop, or not be Python
     begun = re.match(rf"{stem}\.(py|ipynb(, cell \d+, line \d+)?) ", said.headline)
@@ -164,11 +164,11 @@ def _leads_on(results: Sequence[ExerciseResult], folder: Folder, device: str) ->
     if not ran:
         return None
     last = ran[-1] + 1
-    chapter = _chapter(results[ran[-1]])
-    rest = [r for r in results if _chapter(r) == chapter]
+    chapter = results[ran[-1]].stem
+    rest = [r for r in results if r.stem == chapter]
     finished = chapter if all(r.state(device) == "solved" for r in rest) else ""
     for result in [*results[last:], *results[:last]]:
-        stem = _chapter(result)
+        stem = result.stem
         if result.state(device) == "not run" and _is_stub(folder.text(stem), result.exercise):
             return _step(result.exercise, folder, finished)
     return None

@@ -15,29 +15,30 @@ from grader.results import DEVICES, State, SubmissionResult, number
 
 # from the right, they are left out where there is no room
 STATES: tuple[State, ...] = ("solved", "to polish", "wrong", "not started")
-COLUMNS = (*DEVICES, *STATES, "device-ready")
 NAME_AT_LEAST = 10
 DOTS = "..."
 
 
 def show_scores(graded: Sequence[SubmissionResult], console: Console) -> None:
     """Print a row for each submission: what gives way is the names, then columns on the right."""
-    rows = [_cells(submission) for submission in graded]
-    widths = [max(map(len, column)) for column in zip(COLUMNS, *rows, strict=True)]
+    further = any(submission.of("beyond") for submission in graded)
+    columns = [*DEVICES, *(["beyond"] if further else []), *STATES, "device-ready"]
+    rows = [_cells(submission, further) for submission in graded]
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     shown = len(widths)
     while shown > len(DEVICES) and _room(console, widths[:shown]) < NAME_AT_LEAST:
         shown -= 1
     room = max(NAME_AT_LEAST, _room(console, widths[:shown]))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("submission", no_wrap=True)
-    for column, width in zip(COLUMNS[:shown], widths, strict=False):
+    for column, width in zip(columns[:shown], widths, strict=False):
         table.add_column(column, justify="right", min_width=width, no_wrap=True)
     for submission, cells in zip(graded, rows, strict=True):
         name = _written(clean(submission.identity), console.encoding)
         table.add_row(Text(in_cells(name, room)), *cells[:shown])
     console.print(table)
-    if COLUMNS[shown:]:
-        console.print(f"not shown, for want of room: {', '.join(COLUMNS[shown:])}")
+    if columns[shown:]:
+        console.print(f"not shown, for want of room: {', '.join(columns[shown:])}")
 
 
 def in_cells(text: str, most: int) -> str:
@@ -73,11 +74,13 @@ def _written(text: str, encoding: str) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _cells(submission: SubmissionResult) -> list[str]:
+def _cells(submission: SubmissionResult, further: bool) -> list[str]:
     first = submission.devices[0]
     ready, ran = submission.device_ready
+    beyond = points(submission.beyond(first)) if submission.of("beyond") else ""
     return [
         *(points(submission.score(device)) for device in DEVICES),
+        *([beyond] if further else []),
         *(str(submission.count(state, first)) for state in STATES),
         f"{ready} of {ran}",
     ]

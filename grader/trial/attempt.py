@@ -40,6 +40,7 @@ def plan_of(exercises: Iterable[Exercise]) -> Plan:
         PlannedTask(
             exercise.full, exercise.points, exercise.task.difficulty, exercise.task.minutes,
             tuple(exercise.task.hints), tuple((c.name, c.core) for c in exercise.checks),
+            exercise.track,
         )
         for exercise in exercises
     ]  # fmt: skip

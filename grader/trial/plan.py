@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from grader.naming import select
-from grader.results import CheckResult, ExerciseResult
+from grader.results import CheckResult, ExerciseResult, Track
+from grader.written.folder import Folder
 
 DEVICE = "cpu"
 
@@ -23,6 +24,7 @@ class PlannedTask:
         minutes: how long it may take.
         hints: the ladder of three.
         checks: its checks' names, and whether each is a core check.
+        track: whose points it brings.
     """
 
     full: str
@@ -31,6 +33,7 @@ class PlannedTask:
     minutes: int
     hints: tuple[str, ...]
     checks: tuple[tuple[str, bool], ...]
+    track: Track = "core"
 
     @property
     def stem(self) -> str:
@@ -44,7 +47,9 @@ class PlannedTask:
 
     def result(self, checks: Iterable[CheckResult] = ()) -> ExerciseResult:
         """Put what came out of its checks together."""
-        return ExerciseResult(self.full, self.points, len(self.checks), tuple(checks))
+        return ExerciseResult(
+            self.full, self.points, len(self.checks), tuple(checks), track=self.track
+        )
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,12 @@ class Plan:
     def stems(self) -> list[str]:
         """List the chapters."""
         return list(dict.fromkeys(task.stem for task in self.tasks))
+
+    def begun(self, folder: Folder) -> list[PlannedTask]:
+        """List the tasks that count for a student: beyond the seven chapters, those once begun."""
+        further = {task.stem for task in self.tasks if task.track != "core"}
+        left_out = {stem for stem in further if not folder.has_begun(stem)}
+        return [task for task in self.tasks if task.stem not in left_out]
 
     def chapter(self, stem: str) -> list[PlannedTask]:
         """List the tasks of a chapter."""

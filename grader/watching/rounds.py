@@ -91,7 +91,7 @@ class Rounds:
         for stem in self._view.plan.stems():
             for name in (stem + FILE, stem + NOTEBOOK):
                 self._texts.changed(self._view.folder, name)
-        self._begin(Round("every chapter", list(self._view.plan.tasks)))
+        self._begin(Round("every chapter", self._view.plan.begun(self._view.folder)))
 
     def saved(self, name: str) -> None:
         """Note that a file was written, removed or renamed."""

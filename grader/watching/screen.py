@@ -133,14 +133,14 @@ class Screen:
             )
 
     def _board(self, view: View, room: Room) -> list[str]:
-        chapters = board.chapters(view.results, DEVICE, compact=True)
-        total = board.total(view.results, DEVICE)
-        hanging = textwrap.wrap(
-            total.plain, self._console.width, subsequent_indent=TITLE.format("")
-        )
-        if len(hanging) > 1:
-            total = Text("\n".join(hanging), spans=total.spans)
-        return self._lines(*([] if view.listing or not room.chapters else [chapters]), total)
+        counted = board.counting(view.results, DEVICE)
+        chapters = board.chapters(counted, DEVICE, compact=True)
+        totals = [self._hanging(line) for line in board.totals(view.results, DEVICE)]
+        return self._lines(*([] if view.listing or not room.chapters else [chapters]), *totals)
+
+    def _hanging(self, line: Text) -> Text:
+        says = textwrap.wrap(line.plain, self._console.width, subsequent_indent=TITLE.format(""))
+        return Text("\n".join(says), spans=line.spans) if len(says) > 1 else line
 
     def _next(self, view: View) -> Text:
         step, width = view.step, self._console.width

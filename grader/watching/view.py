@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from grader.reports.next_step import NextStep, next_step
-from grader.results import ExerciseResult
+from grader.results import ExerciseResult, counting
 from grader.trial.plan import DEVICE, Plan
 from grader.watching.verdict import Known, Verdict
 from grader.written.folder import Folder
@@ -63,7 +63,8 @@ class View:
     @property
     def step(self) -> NextStep | None:
         """The next step; with `goes_on`, polish waits until all else is done."""
-        return next_step(self.results, self.answers, DEVICE, polish=not self.goes_on)
+        counted = counting(self.results, DEVICE)
+        return next_step(counted, self.answers, DEVICE, polish=not self.goes_on)
 
 
 What = Literal[

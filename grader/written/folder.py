@@ -69,6 +69,15 @@ class Folder:
             said += [f"{one.name}: {says}" for says in twice(one.text)]
         return said
 
+    def has_begun(self, stem: str) -> bool:
+        """Tell whether something of a chapter is written, or wrong with its file."""
+        found = self.source(stem)
+        if found is None:
+            return False
+        from grader.written.started import started
+
+        return bool(found.problem) or bool(started(found.text, self._functions(stem)))
+
     def to_go_on(self, stem: str) -> Source | None:
         """Return where a student goes on: of two that are not begun, where the others count."""
         found, notebook = self.source(stem), self.path / (stem + NOTEBOOK)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
@@ -48,10 +49,11 @@ def random_run(seed: int, submissions: int = 1) -> Run:
     shares = _shares(dice)
     said = {d: "run" if d in devices else dice.choice(["absent", "not asked"])
             for d in ("cpu", "cuda")}  # fmt: skip
+    further = random.Random(f"beyond {seed}")
     made = tuple(
         SubmissionResult(f"student {place}", problem="the archive cannot be read")
         if dice.random() < 0.1
-        else _submission(dice, f"student {place}", devices, shares)
+        else _with_some_beyond(further, _submission(dice, f"student {place}", devices, shares))
         for place in range(submissions)
     )
     return Run("0.1.0", "2.13.0", seed, said, made, "Landlock, seccomp")  # type: ignore[arg-type]
@@ -72,6 +74,22 @@ def _submission(dice, name, devices, shares) -> SubmissionResult:
         checks = [_check(dice, full, n, d, skill) for d in devices for n in range(total)]
         exercises.append(ExerciseResult(full, points, total, tuple(checks)))
     return SubmissionResult(name, exercises=tuple(exercises), devices=devices)
+
+
+def _with_some_beyond(dice, submission) -> SubmissionResult:
+    """Let half of them have begun what lies beyond the seven chapters."""
+    if dice.random() < 0.5:
+        return submission
+    further = _submission(dice, "", submission.devices, [Fraction(37), Fraction(63)]).exercises
+    renamed = (
+        replace(
+            one,
+            exercise=one.exercise.replace("ex01_chapter.task", "ex14_chapter.further"),
+            track="beyond",
+        )
+        for one in further
+    )
+    return replace(submission, exercises=(*submission.exercises, *renamed))
 
 
 def _check(dice, full, number, device, skill) -> CheckResult:

@@ -38,7 +38,10 @@ def from_json(run: Run, folder: Path) -> Totals:
     (found,) = json.loads(written("json", run, folder).read_text())["submissions"]
     totals = {}
     for device, score in found["score"].items():
-        parts = [e["devices"][device] for e in found["exercises"]]
+        parts = [e["devices"][device] for e in found["exercises"] if e["track"] == "core"]
+        further = [e["devices"][device] for e in found["exercises"] if e["track"] == "beyond"]
+        if found["beyond"][device] is not None:
+            assert cents(found["beyond"][device]) == sum(cents(one["earned"]) for one in further)
         assert (score is None) == (parts != [] and None in parts) or found["problem"]
         if score is not None:
             totals[device] = [cents(score), sum(cents(part["earned"]) for part in parts)]
@@ -51,7 +54,11 @@ def from_csv(run: Run, folder: Path) -> Totals:
         (row,) = csv.DictReader(file)
     totals = {}
     for device in ("cpu", "cuda"):
-        parts = [row[column] for column in row if column.endswith(f" {device}")]
+        ended = [column for column in row if column.endswith(f" {device}")]
+        parts = [row[column] for column in ended if not column.startswith("ex14")]
+        further = [row[column] for column in ended if column.startswith("ex14")]
+        if row.get(f"{device} beyond"):
+            assert cents(row[f"{device} beyond"]) == sum(map(cents, further))
         if row[device]:
             totals[device] = [cents(row[device]), sum(map(cents, parts))]
         else:
@@ -65,7 +72,8 @@ def from_junit(run: Run, folder: Path) -> Totals:
     said = {str(p.get("name")): str(p.get("value")) for p in suite.iter("property")}
     totals = {}
     for device in ("cpu", "cuda"):
-        parts = [v.split()[0] for k, v in said.items() if k.startswith(f"points.{device}.")]
+        points = {k: v.split()[0] for k, v in said.items() if k.startswith(f"points.{device}.")}
+        parts = [worth for name, worth in points.items() if ".ex14" not in name]
         if not said[f"score.{device}"].startswith("not run"):
             totals[device] = [cents(said[f"score.{device}"]), sum(map(cents, parts))]
     return totals
@@ -74,7 +82,7 @@ def from_junit(run: Run, folder: Path) -> Totals:
 def from_html(run: Run, folder: Path) -> Totals:
     """The boxes at the top, the sum of the chapters, the sum of the functions."""
     page = Cells(written("html", run, folder).read_text(encoding="utf-8"))
-    chapters = [row for row in page.rows if re.match(r"ex\d\d_", row[0])]
+    chapters = [row for row in page.rows if re.match(r"ex0\d_", row[0])]
     functions = [row for row in page.rows if re.match("task_", row[0])]
     totals = {}
     for place, (device, box) in enumerate(zip(("cpu", "cuda"), page.boxes, strict=False), 1):
@@ -90,7 +98,12 @@ def from_html(run: Run, folder: Path) -> Totals:
 def from_gradescope(run: Run, folder: Path) -> Totals:
     """The score, and the sum of the tests."""
     found = json.loads(written("gradescope", run, folder).read_text())
-    return {"final": [cents(found["score"]), sum(cents(t["score"]) for t in found["tests"])]}
+    return {
+        "final": [
+            cents(found["score"]),
+            sum(cents(t["score"]) for t in found["tests"] if "score" in t),
+        ]
+    }
 
 
 def from_classroom(run: Run, folder: Path) -> Totals:
