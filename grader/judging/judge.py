@@ -58,6 +58,9 @@ class Judge:
 
     def __post_init__(self) -> None:
         self._untouched: dict[str, bool] = {}
+        # by exercise and check: what was left to it to find, and what it has not found here
+        self._left_to: dict[tuple[str, str], Finding] = {}
+        self._not_found: set[tuple[str, str]] = set()
         self._in_vain = 0
         spare = self.spare or self.world
         self.recogniser = Recogniser(spare, self.setting, self.replaced, self.memory)
@@ -107,17 +110,26 @@ class Judge:
         for finding in outcome.left:
             if not self._found_elsewhere(finding):
                 return outcome_of(finding, check.full_exercise, self.world)
+        here = check.full_exercise, check.name
+        if outcome.passed and here in self._left_to:
+            # elsewhere it did find what it was left to find: what it says there is the truth
+            return outcome_of(self._left_to[here], check.full_exercise, self.world)
+        if outcome.passed:
+            self._not_found.add(here)
         return outcome
 
     def _found_elsewhere(self, finding: Finding) -> bool:
         """Tell whether the check of an exercise that enforces a rule finds it broken."""
         checks = self.catalogue.exercise(finding.of).checks
         home = next((one for one in checks if finding.cites in one.cites), None)
-        if home is None:
+        if home is None or (finding.of, home.name) in self._not_found:
             return False
         try:
             with (self.spare or self.world).within(LOOKING):
-                return not self.recogniser.of_answer(home).passed
+                found = not self.recogniser.of_answer(home).passed
+            if found:
+                self._left_to.setdefault((finding.of, home.name), finding)
+            return found
         except (Lost, TimeLimit):
             if self.spare is None:
                 raise

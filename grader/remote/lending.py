@@ -31,6 +31,8 @@ MOST_OF_FUNCTIONS = 100_000
 MOST_MADE = 50
 MOST_SECONDS = 20.0
 MOST_RECKONED = 2**27
+# of these so many may stay for the way back
+MOST_KEPT = 2**25
 
 
 class Lending:
@@ -44,7 +46,7 @@ class Lending:
         self._start()
 
     def _start(self) -> None:
-        self._calls = self._of_modules = self._made = self._numbers = 0
+        self._calls = self._of_modules = self._made = self._numbers = self._kept = 0
         self._worked = 0.0
 
     def forget(self, keep: dict[str, Any]) -> None:
@@ -130,8 +132,10 @@ class Lending:
             if not are_levels(levels, len(tensors)):
                 raise WireError("a call is none")
             shapes, times = within([one.shape for one in tensors], levels)
-            self._numbers += times * reckoned(shapes, known)
-            if self._numbers > MOST_RECKONED:
+            work = times * reckoned(shapes, known)
+            self._numbers += work
+            self._kept += work if header.get("gradients") is True else 0
+            if self._numbers > MOST_RECKONED or self._kept > MOST_KEPT:
                 raise WireError("what is lent is asked too much")
             made = functools.partial(lifted, lent, levels) if levels else lent
             return self._called(made, [], given, message)

@@ -38,6 +38,8 @@ from grader.remote.wire import NAMES, Opened, Parcel, TooLarge, laid_over
 from grader.trouble import BrokenFile, Hangs, HangsError, Lost, Missing, printable
 from grader.written.source import name_of
 
+# more ready-made calls than anybody reads of
+MOST_SEEN = 100
 NUMBERED = re.compile(r"tensor (\d+|of its own)$")
 # stands for the pipe until there is one
 _NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
@@ -396,17 +398,26 @@ class RemoteWorld(End):
             found = laid_over(parcel.metas, bytearray(now), trusted=False)
             for sent, one in zip(parcel.sent, found, strict=True):
                 if not _same(sent, one):
-                    self.became.append(Became(sent, one))
-        if "raised" in message.header:
+                    self._note(Became(sent, one))
+        if "raised" in message.header and "ask" not in message.header:
             self._listen(message)
         return message
+
+    def _note(self, became: Became) -> None:
+        """Take over what has become of an input; of what it was before only the latest is kept."""
+        for place, one in enumerate(self.became):
+            if one.value is became.value and one.part == became.part:
+                self.became[place] = became
+                return
+        self.became.append(became)
 
     def _listen(self, message: Opened) -> None:
         """Take in what the worker claims of a call besides its result."""
         header = message.header
         for name in {one.name for one in OF_CALLS}.intersection(words(header.get("switched"))):
-            self.switches_left.append((self._calling, name))
-        self._seen += words(header.get("seen"))
+            if (self._calling, name) not in self.switches_left:
+                self.switches_left.append((self._calling, name))
+        self._seen += words(header.get("seen"))[: max(0, MOST_SEEN - len(self._seen))]
         if self.crossing is not None:
             for mistake in heard(header.get("mistakes")):
                 self.crossing.trip.add(mistake)
@@ -427,14 +438,14 @@ class RemoteWorld(End):
                 raise WireError("an input that was not given")
             now = reply.unpack(said)
             if not nested.holds_the_same(now, numbered(holders[at], parcel.sent)):
-                self.became.append(Became(holders[at], _told(now)))
+                self._note(Became(holders[at], _told(now)))
         for at, number in _pairs(reply.header.get("inputs"), parcel):
             now = reply.tensor(number)
             if now.shape != parcel.sent[at].shape or not _same(parcel.sent[at], now):
-                self.became.append(Became(parcel.sent[at], now))
+                self._note(Became(parcel.sent[at], now))
         for at, part in _pairs(reply.header.get("flags"), parcel):
             if part in ("requires_grad", "grad"):
-                self.became.append(Became(parcel.sent[at], None, part))
+                self._note(Became(parcel.sent[at], None, part))
 
     def _take_changes(self, reply: Opened) -> None:
         """Take over what has become of modules."""
