@@ -146,6 +146,7 @@ class SubmissionResult:
         seed: of its inputs, where that is not the run's.
         notes: of files that count under another name, or do not count.
         unused: the names of files that have no part in the verdict.
+        came_as: the name of the folder or the archive that it is, or those of its loose files.
     """
 
     identity: str
@@ -155,6 +156,7 @@ class SubmissionResult:
     seed: int | None = None
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    came_as: tuple[str, ...] = ()
 
     def score(self, device: str) -> Fraction | None:
         """Add up the points of a device; None where it was not run."""

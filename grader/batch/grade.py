@@ -60,10 +60,14 @@ def grade_one(
     except (BatchStopped, NoBench):
         raise
     except (Unusable, GradingError, OSError) as problem:
-        return SubmissionResult(submission.identity, problem=shortened(str(problem))), False
+        return _ungradable(submission, str(problem)), False
     except Exception as problem:
         says = f"the grader itself failed on it: {type(problem).__name__}: {problem}"
-        return SubmissionResult(submission.identity, problem=shortened(says)), False
+        return _ungradable(submission, says), False
+
+
+def _ungradable(submission: Submission, why: str) -> SubmissionResult:
+    return SubmissionResult(submission.identity, problem=shortened(why), came_as=submission.came_as)
 
 
 def _own_plan(identity: str, content: str, plan: GradingPlan, store: Store | None) -> GradingPlan:
@@ -128,6 +132,7 @@ def _put_together(
         submission.identity, exercises=exercises, devices=plan.devices, seed=seed,
         notes=tuple(shortened(note) for note in told.notes),
         unused=tuple(shortened(name, 120) for name in told.unused),
+        came_as=submission.came_as,
     )  # fmt: skip
 
 

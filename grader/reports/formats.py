@@ -10,6 +10,7 @@ from grader.reports import (
     class_report,
     classroom,
     csv_report,
+    feedback,
     gradebook,
     gradescope,
     html_report,
@@ -25,6 +26,7 @@ FORMATS: dict[str, Callable[[Run, Path], None]] = {
     "csv": csv_report.write,
     "html": html_report.write,
     "class": class_report.write,
+    "feedback": feedback.write,
     "junit": junit_report.write,
     "gradescope": gradescope.write,
     "classroom": classroom.write,
@@ -44,7 +46,7 @@ def refuse_early(form: str, submissions: int) -> None:
     """
     if form in OF_ONE and submissions != 1:
         raise ValueError(gradescope.refusal(form, submissions))
-    if form == "html":
+    if form in ("html", "feedback"):
         html_report.environment()
 
 
