@@ -147,6 +147,7 @@ class SubmissionResult:
         notes: of files that count under another name, or do not count.
         unused: the names of files that have no part in the verdict.
         came_as: the name of the folder or the archive that it is, or those of its loose files.
+        shapes: numbers for how each function is written, by which alike ones are found.
     """
 
     identity: str
@@ -157,6 +158,7 @@ class SubmissionResult:
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     came_as: tuple[str, ...] = ()
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def score(self, device: str) -> Fraction | None:
         """Add up the points of a device; None where it was not run."""

@@ -15,6 +15,7 @@ from grader.batch.sources import Told, Unusable
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
+from grader.written.shapes import Shapes
 
 Judge = Callable[[Mapping[str, bytes], int], Mapping[str, list[CheckResult]]]
 Result = TypeVar("Result", CheckResult, ExerciseResult)
@@ -56,7 +57,8 @@ def grade_one(
             if store:
                 store.keep(*where, own.seed, found)
         seed = None if own is plan else own.seed
-        return _put_together(submission, plan, found, seed, told), found is known
+        shapes = reader.shapes(files) if plan.with_shapes else {}
+        return _put_together(submission, plan, found, seed, told, shapes), found is known
     except (BatchStopped, NoBench):
         raise
     except (Unusable, GradingError, OSError) as problem:
@@ -123,6 +125,7 @@ def _put_together(
     found: Mapping[str, list[CheckResult]],
     seed: int | None,
     told: Told,
+    shapes: Shapes,
 ) -> SubmissionResult:
     exercises = tuple(
         _shared(ExerciseResult(e.full, e.points, len(e.checks), tuple(map(_shared, found[e.full]))))
@@ -132,7 +135,7 @@ def _put_together(
         submission.identity, exercises=exercises, devices=plan.devices, seed=seed,
         notes=tuple(shortened(note) for note in told.notes),
         unused=tuple(shortened(name, 120) for name in told.unused),
-        came_as=submission.came_as,
+        came_as=submission.came_as, shapes=shapes,
     )  # fmt: skip
 
 

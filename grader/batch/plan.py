@@ -40,6 +40,7 @@ class GradingPlan:
         isolation: the walls that are put up around submissions; None for none.
         parts: into how many parts the batch is cut, of which this is to grade one.
         earlier: whose earlier chapters later ones are graded over.
+        with_shapes: whether results are to have the shapes of the answers.
     """
 
     exercises: tuple[Exercise, ...]
@@ -50,6 +51,7 @@ class GradingPlan:
     isolation: Isolation | None = None
     parts: int = 1
     earlier: Earlier = "own"
+    with_shapes: bool = False
 
     @functools.cached_property
     def settings(self) -> dict[str, str]:

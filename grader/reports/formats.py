@@ -16,6 +16,7 @@ from grader.reports import (
     html_report,
     json_report,
     moved,
+    similar,
 )
 from grader.reports import junit as junit_report
 from grader.results import Run
@@ -27,6 +28,7 @@ FORMATS: dict[str, Callable[[Run, Path], None]] = {
     "html": html_report.write,
     "class": class_report.write,
     "feedback": feedback.write,
+    "similar": similar.write,
     "junit": junit_report.write,
     "gradescope": gradescope.write,
     "classroom": classroom.write,
@@ -74,6 +76,11 @@ def since(
         "html": partial(html_report.write, earlier=scores),
         "class": partial(class_report.write, earlier=scores),
     }
+
+
+def with_similar(page: Callable[..., None]) -> Callable[[Run, Path], None]:
+    """Return the html report with whose answers are alike, on its class page."""
+    return partial(page, alike=True)
 
 
 def filled(export: Path, assignment: str | None = None) -> Callable[[Run, Path], None]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from grader.reports import class_page
+from grader.reports import class_page, similar
 from grader.reports.digest import NOT_RUN, chapters, counts, device_ready, problems, score_on
 from grader.reports.in_short import DONE, next_thing
 from grader.reports.layout import blocks
@@ -30,13 +30,14 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 MARKED = re.compile(r"(?<![^\s])([-+\d.e]+|nan|-?inf)(\*)")
 
 
-def write(run: Run, path: Path, earlier: EarlierScores | None = None) -> None:
+def write(run: Run, path: Path, earlier: EarlierScores | None = None, alike: bool = False) -> None:
     """Write the page of the one submission, or an index with a folder of pages beside it.
 
     Args:
         run: what to show.
         path: the page, or the index.
         earlier: scores of an earlier run: the index then says whose have moved.
+        alike: whether the index says whose answers are alike.
 
     Raises:
         ValueError: jinja2 is missing.
@@ -53,8 +54,9 @@ def write(run: Run, path: Path, earlier: EarlierScores | None = None) -> None:
         _save(folder / file, page_of(pages, run, submission))
     links = [quote(f"{folder.name}/{file}") for file in files]
     index = pages.get_template("index.html").render(
-        run=_about(run), seed=run.seed, **class_page.context(run, links, earlier)
-    )
+        run=_about(run), seed=run.seed, similar=similar.found(run) if alike else None,
+        **class_page.context(run, links, earlier),
+    )  # fmt: skip
     _save(path, index)
 
 
