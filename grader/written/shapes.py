@@ -56,7 +56,7 @@ def _of_file(source: bytes, wanted: Collection[str]) -> list[tuple[str, tuple[in
         stubs = {name for name, node in bound.items() if is_stub(node)}
         begun = [name for name in wanted if name in own and name not in stubs]
         return [(name, _numbers(_with_helpers(name, own, wanted))) for name in begun]
-    except (SyntaxError, RecursionError):
+    except (SyntaxError, RecursionError, ValueError):  # Python writes no number of 5000 digits
         return []
 
 

@@ -212,10 +212,13 @@ def test_what_many_have_is_no_pairs_own(variants):
 def test_hostile_text_is_parsed_in_the_limited_process(monkeypatch):
     deep = b"def dot_product(a, b):\n    return " + b"-" * 90_000 + b"a\n"
     wide = b"def dot_product(a, b):\n    return " + b"a if a else " * 8_000 + b"b\n"
+    digits = b"def dot_product(a, b):\n    return 0x" + b"f" * 90_000 + b" + 1\n"
+    helpers = b"".join(b"def h%d(a):\n    return h%d(a)\n" % (n, n + 1) for n in range(2000))
+    helpers += b"def dot_product(a, b):\n    return h0(a)\n"
     good = (places.SOLUTIONS / f"{EX01}.py").read_bytes()
     monkeypatch.setattr(ast, "parse", None)  # here nothing is parsed
     with SubmissionReader(seconds=5) as reader:
-        for text in (deep, wide, b"\x00", b"def dot_product(:", b"[" * 100_000):
+        for text in (deep, wide, digits, helpers, b"\x00", b"def dot_product(:", b"[" * 100_000):
             found = reader.shapes({f"{EX01}.py": text})
             assert f"{EX01}.dot_product" not in found or not found[f"{EX01}.dot_product"]
         assert len(reader.shapes({f"{EX01}.py": good})) == 6
