@@ -162,6 +162,8 @@ class SubmissionResult:
         seed: of its inputs, where that is not the run's.
         notes: of files that count under another name, or do not count.
         unused: the names of files that have no part in the verdict.
+        came_as: the name of the folder or the archive that it is, or those of its loose files.
+        shapes: numbers for how each function is written, by which alike ones are found.
     """
 
     identity: str
@@ -171,6 +173,8 @@ class SubmissionResult:
     seed: int | None = None
     notes: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    came_as: tuple[str, ...] = ()
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def of(self, track: Track) -> tuple[ExerciseResult, ...]:
         """Return the exercises of a track."""

@@ -88,16 +88,11 @@ def grade(request: GradeRequest) -> int:
     try:
         with _kept(request, shard) as (kept, seed):
             plan = GradingPlan(
-                tuple(chosen),
-                devices,
-                seed,
-                limits,
-                jobs,
-                isolation,
-                shard.of,
-                request.earlier,
+                tuple(chosen), devices, seed, limits, jobs, isolation, shard.of, request.earlier,
                 named=bool(request.only or (course and course.weeks)),
-            )
+                # what is kept may be compared later
+                with_shapes=request.wanted.compares or kept is not None,
+            )  # fmt: skip
             if kept is not None:
                 kept.begin(record_of(plan, said, shard, by))
             run, unchanged = _run(submissions, plan, said, kept)

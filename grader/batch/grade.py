@@ -16,6 +16,7 @@ from grader.batch.store import Store
 from grader.batch.submissions import Submission
 from grader.chapters import Exercise
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
+from grader.written.shapes import Shapes
 
 Judge = Callable[[Mapping[str, bytes], int], Mapping[str, list[CheckResult]]]
 Result = TypeVar("Result", CheckResult, ExerciseResult)
@@ -59,14 +60,19 @@ def grade_one(
                 store.keep(*where, own.seed, found)
         seed = None if own is plan else own.seed
         counted = tried if plan.named else _begun(tried, found)
-        return _put_together(submission, plan, counted, found, seed, told), found is known
+        shapes = reader.shapes(files) if plan.with_shapes else {}
+        return _put_together(submission, plan, counted, found, seed, told, shapes), found is known
     except (BatchStopped, NoBench):
         raise
     except (Unusable, GradingError, OSError) as problem:
-        return SubmissionResult(submission.identity, problem=shortened(str(problem))), False
+        return _ungradable(submission, str(problem)), False
     except Exception as problem:
         says = f"the grader itself failed on it: {type(problem).__name__}: {problem}"
-        return SubmissionResult(submission.identity, problem=shortened(says)), False
+        return _ungradable(submission, says), False
+
+
+def _ungradable(submission: Submission, why: str) -> SubmissionResult:
+    return SubmissionResult(submission.identity, problem=shortened(why), came_as=submission.came_as)
 
 
 def _own_plan(identity: str, content: str, plan: GradingPlan, store: Store | None) -> GradingPlan:
@@ -135,6 +141,7 @@ def _put_together(
     found: Mapping[str, list[CheckResult]],
     seed: int | None,
     told: Told,
+    shapes: Shapes,
 ) -> SubmissionResult:
     exercises = tuple(
         _shared(
@@ -148,6 +155,7 @@ def _put_together(
         submission.identity, exercises=exercises, devices=plan.devices, seed=seed,
         notes=tuple(shortened(note) for note in told.notes),
         unused=tuple(shortened(name, 120) for name in told.unused),
+        came_as=submission.came_as, shapes=shapes,
     )  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class GradingPlan:
         earlier: whose earlier chapters later ones are graded over.
         named: whether the exercises were asked for by name: else chapters beyond the seven count
             only for who has begun them.
+        with_shapes: whether results are to have the shapes of the answers.
     """
 
     exercises: tuple[Exercise, ...]
@@ -53,6 +54,7 @@ class GradingPlan:
     parts: int = 1
     earlier: Earlier = "own"
     named: bool = False
+    with_shapes: bool = False
 
     def exercises_in(self, files: Mapping[str, bytes]) -> tuple[Exercise, ...]:
         """Return those to be tried in a submission of these files."""

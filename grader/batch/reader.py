@@ -17,9 +17,11 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import Any
 
 from grader.batch.reading import Place, is_plain, read
 from grader.batch.sources import Told, Unusable
+from grader.written.shapes import Shapes, shapes
 
 # for a submission: seconds of the processor, and bytes of addresses
 SECONDS, MEMORY = 10, 2**30
@@ -87,6 +89,25 @@ class SubmissionReader:
             self.__exit__()
             raise Unusable(TOO_MUCH) from None
 
+    def shapes(self, files: Mapping[str, bytes]) -> Shapes:
+        """Return how the functions of a submission are written.
+
+        Nothing if that cannot be told, or takes too much: it costs nobody a point.
+
+        Args:
+            files: what `read` gave.
+        """
+        from grader.chapters import catalogue
+
+        try:
+            found: Shapes = self._said(dict(files), catalogue().names())
+        except (EOFError, OSError):
+            self.__exit__()
+            return {}
+        except RuntimeError:  # what the process said went wrong
+            return {}
+        return found
+
     def stop(self) -> None:
         """End the process, from any thread."""
         process = self._process
@@ -95,20 +116,23 @@ class SubmissionReader:
                 process.kill()
 
     def _ask(self, path: Place, names: Names, told: Told) -> dict[str, bytes]:
+        found: dict[str, bytes]
+        found, theirs = self._said(path, names)
+        told.notes += theirs.notes
+        told.leave(theirs.unused)
+        return found
+
+    def _said(self, about: Place | dict[str, bytes], names: Names) -> Any:
         if self._process is None or not self._process.is_alive():
             self.__exit__()
             self._start()
-        self._mine.send((path, names))
+        self._mine.send((about, names))
         if not self._mine.poll(WALL * self._seconds):
             raise EOFError
         said = self._mine.recv()
         if isinstance(said, Exception):
             raise said
-        found: dict[str, bytes]
-        found, theirs = said
-        told.notes += theirs.notes
-        told.leave(theirs.unused)
-        return found
+        return said
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -135,11 +159,10 @@ def _serve(connection: Connection, seconds: int, memory: int) -> None:
     connection.send(None)
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
-            path, names = connection.recv()
+            about, names = connection.recv()
             _limit_time(seconds)
-            told = Told()
             try:
-                said: object = (read(path, names, told), told)
+                said = _answer(about, names)
             except MemoryError:
                 return
             except Unusable as problem:
@@ -147,6 +170,14 @@ def _serve(connection: Connection, seconds: int, memory: int) -> None:
             except Exception as problem:
                 said = RuntimeError(f"{type(problem).__name__}: {problem}"[:500])
             connection.send(said)
+
+
+def _answer(about: Place | dict[str, bytes], names: Names) -> object:
+    """Read a submission, or say how what was read is written."""
+    if isinstance(about, dict):
+        return shapes(about, names)
+    told = Told()
+    return read(about, names, told), told
 
 
 def _end_with_parent() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.batch.entries import look_into
-from grader.batch.names import own_names
+from grader.batch.names import own_names, printable
 from grader.batch.reader import SubmissionReader
 from grader.batch.reading import ARCHIVES, OTHER_ARCHIVES, Loose, is_archive
 from grader.batch.sources import Told, Unusable
@@ -31,6 +31,12 @@ class Submission:
     problem: str = ""
     loose: Loose | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def came_as(self) -> tuple[str, ...]:
+        """The name of its folder or its archive, or those of its loose files."""
+        paths = [self.path] if self.loose is None else [path for _, path in self.loose.files]
+        return tuple(printable(path.name) for path in paths)
 
     def files(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.reports.formats import FORMATS, filled, refuse_early, since
+from grader.reports.formats import FORMATS, filled, refuse_early, since, with_similar
 from grader.results import Run
 
 Writer = Callable[[Run, Path], None]
@@ -32,6 +32,11 @@ class Wanted:
     course: Path | None = None
     rules: Sequence[str] = ()
 
+    @property
+    def compares(self) -> bool:
+        """Whether answers are to be compared with one another."""
+        return any(text.startswith("similar=") for text in self.reports)
+
 
 def writers(asked: Wanted, submissions: int) -> Iterator[tuple[Writer, Path]]:
     """Say for every report who writes it and where to.
@@ -50,6 +55,8 @@ def writers(asked: Wanted, submissions: int) -> Iterator[tuple[Writer, Path]]:
     wanted = [_parts(text) for text in asked.reports]
     if asked.since is not None:
         forms |= since(asked.since, {form for form, _ in wanted}, submissions)
+    if asked.compares:
+        forms["html"] = with_similar(forms["html"])
     if asked.gradebook is not None and "csv" not in [form for form, _ in wanted]:
         raise ValueError("--gradebook fills the csv report: add --report csv=FILE")
     for form, file in wanted:

@@ -14,7 +14,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--report", action="append", default=[], metavar="FORMAT=FILE",
                        help="write a report, repeatable: json, json1 (schema 1, every check), csv, "
-                            "html, class, junit, gradescope or classroom")  # fmt: skip
+                            "html, class, feedback, similar, junit, gradescope or "
+                            "classroom")  # fmt: skip
     parser.add_argument("--gradebook", type=Path, metavar="EXPORT",
                        help="fill Canvas's or Moodle's export in as the csv report")  # fmt: skip
     parser.add_argument("--assignment", metavar="TITLE",

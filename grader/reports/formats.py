@@ -10,11 +10,13 @@ from grader.reports import (
     class_report,
     classroom,
     csv_report,
+    feedback,
     gradebook,
     gradescope,
     html_report,
     json_report,
     moved,
+    similar,
 )
 from grader.reports import junit as junit_report
 from grader.results import Run
@@ -25,6 +27,8 @@ FORMATS: dict[str, Callable[[Run, Path], None]] = {
     "csv": csv_report.write,
     "html": html_report.write,
     "class": class_report.write,
+    "feedback": feedback.write,
+    "similar": similar.write,
     "junit": junit_report.write,
     "gradescope": gradescope.write,
     "classroom": classroom.write,
@@ -44,7 +48,7 @@ def refuse_early(form: str, submissions: int) -> None:
     """
     if form in OF_ONE and submissions != 1:
         raise ValueError(gradescope.refusal(form, submissions))
-    if form == "html":
+    if form in ("html", "feedback"):
         html_report.environment()
 
 
@@ -72,6 +76,11 @@ def since(
         "html": partial(html_report.write, earlier=scores),
         "class": partial(class_report.write, earlier=scores),
     }
+
+
+def with_similar(page: Callable[..., None]) -> Callable[[Run, Path], None]:
+    """Return the html report with whose answers are alike, on its class page."""
+    return partial(page, alike=True)
 
 
 def filled(export: Path, assignment: str | None = None) -> Callable[[Run, Path], None]:

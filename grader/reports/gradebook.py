@@ -1,19 +1,23 @@
 """The csv report as a gradebook: Canvas's or Moodle's own export with the grades filled in.
 
-Points are scaled to what the gradebook says the assignment is worth. A submission that could not
-be graded, or whose student is in doubt, leaves the gradebook as it was, and is named.
+Moodle's worksheet may have a column for a text to each student: where it is still empty, it gets
+the feedback in short. Points are scaled to what the gradebook says the assignment is worth. A
+submission that could not be graded, or whose student is in doubt, leaves the gradebook as it was,
+and is named.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+from grader.reports.in_short import as_html, in_short
 from grader.reports.platforms import Export, read
 from grader.reports.roster import Student
 from grader.reports.text import for_log, one_line
+from grader.reports.visible import for_students
 from grader.results import Run, SubmissionResult, number
 
 LOCKED = ("EX", "N/A")
@@ -44,7 +48,8 @@ def writer(export: Path, assignment: str | None = None) -> Callable[[Run, Path],
 def fill(export: Export, run: Run) -> tuple[bytes, list[str]]:
     """Return the filled export, and a sentence for each submission that is not in it."""
     values: dict[tuple[int, int], str] = {}
-    owners, notes = _owners(export, run)
+    owners, notes = _owners(export, for_students(run))
+    graded = []
     for student, submission in owners:
         kept = _kept(export, student, submission)
         if kept:
@@ -52,10 +57,29 @@ def fill(export: Export, run: Run) -> tuple[bytes, list[str]]:
         else:
             grade = submission.final / submission.maximum * export.worth[student.row]
             values[student.row, export.column] = _written(grade, export.comma)
+            graded.append((student, submission))
     worth = sorted({export.worth[row] for row, _ in values})
     scaled = "".join(f", out of {number(points):g}" for points in worth)
     notes.append(f"{len(values)} of {len(export.roster.students)} students filled in{scaled}")
+    if export.feedback is not None:
+        texts = _comments(export, export.feedback, graded)
+        values |= texts
+        there = len(graded) - len(texts)
+        stays = f"; {there} had one already, which stays: empty the cell to have it filled"
+        notes.append(f"feedback comments written: {len(texts)}{stays if there else ''}")
     return export.sheet.changed(values), notes
+
+
+def _comments(
+    export: Export, column: int, graded: Sequence[tuple[Student, SubmissionResult]]
+) -> dict[tuple[int, int], str]:
+    """Write the feedback of each student who has none yet: what is there may be a person's."""
+    cells = export.sheet
+    return {
+        (student.row, column): as_html(in_short(submission))
+        for student, submission in graded
+        if len(cells.rows[student.row]) > column and not cells.value(student.row, column)
+    }
 
 
 def absent(export: Export, run: Run) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from grader.reports import class_page
+from grader.reports import class_page, similar
 from grader.reports.digest import (
     NOT_RUN,
     beyond,
@@ -24,6 +24,7 @@ from grader.reports.digest import (
     problems,
     score_on,
 )
+from grader.reports.in_short import DONE, next_thing
 from grader.reports.layout import blocks
 from grader.reports.moved import EarlierScores
 from grader.reports.text import one_line, shown
@@ -37,13 +38,14 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 MARKED = re.compile(r"(?<![^\s])([-+\d.e]+|nan|-?inf)(\*)")
 
 
-def write(run: Run, path: Path, earlier: EarlierScores | None = None) -> None:
+def write(run: Run, path: Path, earlier: EarlierScores | None = None, alike: bool = False) -> None:
     """Write the page of the one submission, or an index with a folder of pages beside it.
 
     Args:
         run: what to show.
         path: the page, or the index.
         earlier: scores of an earlier run: the index then says whose have moved.
+        alike: whether the index says whose answers are alike.
 
     Raises:
         ValueError: jinja2 is missing.
@@ -51,17 +53,18 @@ def write(run: Run, path: Path, earlier: EarlierScores | None = None) -> None:
     pages = environment()
     told = for_students(run).submissions
     if len(told) == 1:
-        _save(path, _page(pages, run, told[0]))
+        _save(path, page_of(pages, run, told[0]))
         return
     folder = path.with_name(f"{path.stem}-pages")
     folder.mkdir(exist_ok=True)
-    files = _file_names(told)
+    files = file_names(told)
     for submission, file in zip(told, files, strict=True):
-        _save(folder / file, _page(pages, run, submission))
+        _save(folder / file, page_of(pages, run, submission))
     links = [quote(f"{folder.name}/{file}") for file in files]
     index = pages.get_template("index.html").render(
-        run=_about(run), seed=run.seed, **class_page.context(run, links, earlier)
-    )
+        run=_about(run), seed=run.seed, similar=similar.found(run) if alike else None,
+        **class_page.context(run, links, earlier),
+    )  # fmt: skip
     _save(path, index)
 
 
@@ -110,7 +113,14 @@ def _brief(name: str) -> str:
     return name if last in ("py", "ipynb") else last
 
 
-def _page(pages: Environment, run: Run, submission: SubmissionResult) -> str:
+def page_of(pages: Environment, run: Run, submission: SubmissionResult) -> str:
+    """Return the page of one submission.
+
+    Args:
+        pages: the templates.
+        run: what it is of.
+        submission: with no more of its messages than students see.
+    """
     parts = [
         {
             "name": one_line(stem),
@@ -133,6 +143,8 @@ def _page(pages: Environment, run: Run, submission: SubmissionResult) -> str:
         counts=counts(submission),
         notes=[one_line(note) for note in submission.notes],
         unused=[one_line(name) for name in submission.unused],
+        next=None if submission.problem else next_thing(submission),
+        done=DONE,
         chapters=parts,
         run=_about(run),
     )
@@ -165,7 +177,7 @@ def _about(run: Run) -> dict[str, str]:
     }
 
 
-def _file_names(submissions: tuple[SubmissionResult, ...]) -> list[str]:
+def file_names(submissions: tuple[SubmissionResult, ...]) -> list[str]:
     """Name a file for each submission: its id, as far as every file system takes it."""
     taken: Counter[str] = Counter()
     names = []

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from grader.reports.message import halves
+
 LABEL = re.compile(r"  (?P<title>\S.{11}) (?P<text>\S.*)")
 CONTINUED = " " * 15
 
@@ -18,11 +20,13 @@ class Paragraph:
         kind: words that may be wrapped anew; a picture or code, kept as it is; or labels.
         text: of words and pictures.
         labels: titles with their text: `Likely slip`, `Called as`, `The check`.
+        halves: of a picture that has two, expected and yours, each of them.
     """
 
     kind: Literal["words", "picture", "labels"]
     text: str = ""
     labels: tuple[tuple[str, str], ...] = ()
+    halves: tuple[str, ...] = ()
 
 
 def blocks(message: str) -> list[Paragraph]:
@@ -30,7 +34,8 @@ def blocks(message: str) -> list[Paragraph]:
     found: list[Paragraph] = []
     for paragraph in re.split(r"\n{2,}", message.strip("\n")):
         block = _block(paragraph)
-        if block.kind == "picture" and found and found[-1].kind == "picture":
+        follows = bool(found) and found[-1].kind == block.kind == "picture"
+        if follows and not found[-1].halves and not block.halves:
             block = Paragraph("picture", f"{found.pop().text}\n\n{block.text}")
         found.append(block)
     return found if message.strip() else []
@@ -51,5 +56,10 @@ def _block(paragraph: str) -> Paragraph:
     if labels:
         return Paragraph("labels", labels=tuple(labels))
     if any(line.startswith("    ") for line in lines):
-        return Paragraph("picture", re.sub("^    ", "", paragraph, flags=re.MULTILINE))
+        sides = tuple(_picture("\n".join(half)) for half in halves(lines) or ())
+        return Paragraph("picture", _picture(paragraph), halves=sides)
     return Paragraph("words", " ".join(line.strip() for line in lines))
+
+
+def _picture(text: str) -> str:
+    return re.sub("^    ", "", text, flags=re.MULTILINE)

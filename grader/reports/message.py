@@ -55,6 +55,11 @@ class Parts:
 
 def _beneath(body: Sequence[str]) -> list[str]:
     """Lay what stands side by side, expected and yours, on one another."""
+    return [line for half in halves(body) or (body,) for line in half]
+
+
+def halves(body: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """Take a picture apart where expected and yours stand side by side; None if they do not."""
     for above, title in enumerate(body):
         found = SIDE_BY_SIDE.match(title)
         if found is not None:
@@ -65,8 +70,8 @@ def _beneath(body: Sequence[str]) -> list[str]:
             left = [line[:at].rstrip() for line in body[: above + 1]]
             right = [" " * len(found[1]) + title[at:]]
             left += [row[:at].rstrip() for row in rows]
-            return [*left, *right, *(row[:edge] + row[at:] for row in rows)]
-    return [*body]
+            return left, [*right, *(row[:edge] + row[at:] for row in rows)]
+    return None
 
 
 def with_polish(message: str, name: str, verdict: str) -> str:

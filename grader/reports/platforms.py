@@ -26,6 +26,7 @@ class Export:
         worth: what each student's grade is out of, by row.
         comma: whether numbers are written with one.
         roster: the students.
+        feedback: where a text for each student goes, if there is such a column.
     """
 
     sheet: Sheet
@@ -33,6 +34,7 @@ class Export:
     worth: dict[int, Fraction]
     comma: bool
     roster: Roster
+    feedback: int | None = None
 
 
 def read(path: Path, assignment: str | None = None) -> Export:
@@ -67,7 +69,9 @@ def _moodle(cells: Sheet) -> Export:
     assert column is not None
     comma = any("," in cells.value(row, worth) for row in rows)
     known = {row: value for row, value in numbers.items() if value}
-    return Export(cells, column, known, comma, Roster(students))
+    return Export(
+        cells, column, known, comma, Roster(students), _column(cells, "Feedback comments")
+    )
 
 
 def _canvas(cells: Sheet, assignment: str | None) -> Export:

@@ -53,8 +53,9 @@ class Sheet:
         return text.encode(self.codec)
 
     def _quoted(self, value: str, old: SheetCell) -> str:
-        quotes = self.text[old.start : old.start + 1] == '"' or self.delimiter in value
-        return f'"{value}"' if quotes else value
+        quoted = self.text[old.start : old.start + 1] == '"'
+        quotes = quoted or any(mark in value for mark in (self.delimiter, '"', "\n", "\r"))
+        return '"{}"'.format(value.replace('"', '""')) if quotes else value
 
 
 def read(path: Path) -> Sheet:

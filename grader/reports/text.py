@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 MOST = 20_000
 UNUSUAL = re.compile(r"[^\n\t\x20-\x7e]")
@@ -50,6 +51,15 @@ def encodable(text: str, most: int = MOST) -> str:
         text if len(text) <= most else f"{text[:most]}\n... and {len(text) - most} more characters"
     )
     return cut.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def all_encodable(value: Any) -> Any:
+    """Keep every text in plain data as it is, but for its length and for what no file can hold."""
+    if isinstance(value, dict):
+        return {all_encodable(key): all_encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [all_encodable(item) for item in value]
+    return encodable(value) if isinstance(value, str) else value
 
 
 def _visible(found: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ import base64
 import csv
 import json
 import re
+import zipfile
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,6 +25,16 @@ def written(form: str, run: Run, folder: Path) -> Path:
     path = folder / f"report.{form}"
     FORMATS[form](run, path)
     return path
+
+
+def text_of(form: str, run: Run, folder: Path) -> str:
+    """Write a report of one submission and return its text; of an archive, the page in it."""
+    path = written(form, run, folder)
+    if form != "feedback":
+        return path.read_text(encoding="utf-8")
+    with zipfile.ZipFile(path) as archive:
+        (member,) = archive.namelist()
+        return archive.read(member).decode("utf-8")
 
 
 def cents(number: object) -> int:

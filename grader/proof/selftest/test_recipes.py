@@ -185,7 +185,7 @@ def test_the_commands_of_the_recipes_exist():
     for typed in commands():
         given = cli._parser().parse_args(typed)
         assert given.gradebook.suffix == ".csv"
-        assert given.report == ["csv=grades.csv"]
+        assert given.report == ["csv=grades.csv", "feedback=feedback.zip"]
 
 
 def test_moodle_from_its_download_to_its_worksheet(tmp_path, monkeypatch, capsys):
@@ -197,8 +197,12 @@ def test_moodle_from_its_download_to_its_worksheet(tmp_path, monkeypatch, capsys
     (typed,) = [typed for typed in commands() if "worksheet.csv" in typed]
     assert cli.main([*typed, "--only", "causal_mask", "--device", "cpu"]) == 0
     row = '"Participant 501","Jane Doe",jane@uni.edu,"Submitted, late",'
-    filled = MOODLE.replace(f"{row},", f'{row}"50,00",')
-    assert (tmp_path / "grades.csv").read_text(encoding="utf-8") == filled
+    filled = (tmp_path / "grades.csv").read_text(encoding="utf-8")
+    assert filled.startswith(MOODLE.partition(f"{row},")[0] + f'{row}"50,00",')
+    comment = "<p>3 of 3 points: 1 solved, 0 wrong, 0 not started.</p>"
+    assert sum(comment in line for line in filled.splitlines()) == 1
+    with zipfile.ZipFile(tmp_path / "feedback.zip") as archive:
+        assert archive.namelist() == [f"{student.name}/feedback.html"]
     assert "1 of 3 students filled in, out of 50" in capsys.readouterr().err
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from grader.chapters import places
 from grader.proof.selftest.made_up import MESSAGE, hostile_run, random_run, ungradable_run
-from grader.proof.selftest.read_back import READERS, classroom_results, written
+from grader.proof.selftest.read_back import READERS, classroom_results, text_of, written
 from grader.reports import formats
 from grader.reports.digest import problems
 from grader.reports.formats import FORMATS
@@ -69,7 +69,7 @@ def test_counts_agree_with_the_cases(tmp_path):
 
 def numbers_in(form, run, folder):
     """Find every whole number that is written in a report."""
-    text = written(form, run, folder).read_text(encoding="utf-8")
+    text = text_of(form, run, folder)
     if form == "classroom":
         text = json.dumps(classroom_results(folder / "report.classroom"))
     if form == "gradescope":
@@ -91,7 +91,7 @@ def test_instructors_are_told_the_seeds(tmp_path):
         assert not re.search(f"{SEED}|{OWN_SEED}|seed", page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("form", ["html", "gradescope", "classroom"])
+@pytest.mark.parametrize("form", ["html", "feedback", "gradescope", "classroom"])
 def test_students_are_not_told_the_seed(form, tmp_path):
     run = replace(random_run(1), seed=SEED)
     own = replace(run, submissions=(replace(only(run), seed=OWN_SEED),))
@@ -211,7 +211,7 @@ def test_gradescope_says_where_a_problem_is(tmp_path):
 def test_an_ungradable_submission_is_said_to_be_so_everywhere(tmp_path):
     run = ungradable_run("the archive is broken")
     for form in FORMATS:
-        text = written(form, run, tmp_path).read_text(encoding="utf-8")
+        text = text_of(form, run, tmp_path)
         if form == "classroom":
             text = json.dumps(classroom_results(tmp_path / "report.classroom"))
         assert "the archive is broken" in text, form
