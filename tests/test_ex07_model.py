@@ -1210,10 +1210,11 @@ def test_train_fresh_gradients(answer, draw):
 @check("train", cites=FRESH)
 def test_train_lowers_the_loss(answer, draw):
     model, ids, targets, _ = drawn_lesson(draw)
-    before = loss_in(state_of(model), ids, targets)
-    steps = draw.one_of(range(20, 80))
+    start, steps = state_of(model), draw.one_of(range(20, 80))
+    before = loss_in(start, ids, targets)
     losses = answer.train(model, ids, targets, steps=steps)
     floats(losses, steps)
+    every_loss_holds(draw, losses, model, [start, *states_noted(model)], ids, targets)
     after = loss_in(state_of(model), ids, targets)
     # some optimisers overshoot now and then
     best = min(float(after), *losses[-8:])

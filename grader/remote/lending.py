@@ -32,7 +32,7 @@ MOST_MADE = 50
 MOST_SECONDS = 20.0
 MOST_RECKONED = 2**27
 # of these so many may stay for the way back
-MOST_KEPT = 2**25
+MOST_KEPT = 2**23
 
 
 class Lending:

@@ -198,6 +198,18 @@ def test_a_reference_gives_nothing_away_but_what_calls_of_it_give(tmp_path, solu
     assert "ValueError: [" in said(report)
 
 
+@on_linux
+@pytest.mark.parametrize("wanting", [False, True])
+def test_what_is_kept_for_the_way_back_has_an_end(hear, solution, wanting):
+    """In the judge's memory, that is; what needs no way back may be larger."""
+    asks = f"softmax(torch.zeros(1500, 1500, requires_grad={wanting}))"
+    large = solution("ex05_mixing") + (
+        "\n\nfrom ex04_softmax import softmax\n_right = attention\ndef attention(*given):\n"
+        f"    for _ in range(4): {asks}\n    return _right(*given)\n"
+    )
+    assert is_right(hear("attention", ex05_mixing=large)) != wanting
+
+
 def test_results_of_the_two_ways_never_mix():
     exercises = tuple(catalogue().select("softmax"))
     own, over = (
