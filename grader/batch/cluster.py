@@ -83,10 +83,9 @@ def grade_on(cluster: Cluster, batch: Parted, grade_part: GradePart) -> Run:
     room = MOST if cluster.kind == "slurm" else max(1, own // jobs)
     folder = Path(os.path.abspath(batch.folder))
     logs = folder / JOBS
-    jobs_of = executor(
-        cluster.kind, logs, Needs(jobs, jobs * batch.memory, batch.gpu), cluster.options
-    )
     files = _files(folder, cluster.shards, max(math.ceil(batch.count / IN_A_PART), min(room, own)))
+    needs = Needs(jobs, jobs * batch.memory, batch.gpu)
+    jobs_of = executor(cluster.kind, logs, needs, cluster.options)
     seed = _shared_seed(files, batch.seed)
     # nobody is at work on the files, so whoever still waits for these has lost his time
     shutil.rmtree(logs, ignore_errors=True)

@@ -136,8 +136,6 @@ def _run_in_parts(request: GradeRequest, cluster: Cluster, count: int) -> Run:
     folder = request.results
     if folder is None:
         raise ValueError("--cluster: add --results FOLDER, which all machines see")
-    if request.shard is not None:
-        raise ValueError("--cluster cuts the batch itself: leave --shard out, or say --shards N")
     if cluster.kind == "local":
         devices, _ = devices_of(request.device)
     else:
@@ -185,6 +183,8 @@ def _refuse_lonely(request: GradeRequest, shard: Shard) -> None:
     """Refuse a part that could not be merged with the others."""
     if request.shard is None:
         return
+    if request.cluster is not None:
+        raise ValueError("--cluster cuts the batch itself: leave --shard out, or say --shards N")
     if request.results is None:
         raise ValueError(f"--shard: add --results FILE, which `merge` takes, for {shard}")
     if request.duplicates == "best":
