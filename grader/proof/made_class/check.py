@@ -89,9 +89,8 @@ def as_the_ledger_says(ledger: Sequence[Student], report: Path) -> Figure:
             figure.count(False, f"{what}, has to be {one.expected}")
         else:
             figure.count(not one.full or total == most, f"{what} of {most}")
-    figure.count(
-        len(totals) == len(ledger), f"{sorted(set(totals) - {one.id for one in ledger})}: nobody's"
-    )
+    strange = sorted(set(totals) - {one.id for one in ledger})
+    figure.count(not strange, f"{strange}: nobody's")
     return figure
 
 
