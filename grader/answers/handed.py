@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import textwrap
 from typing import Any
@@ -33,4 +34,10 @@ class Handed(nn.Module):
 def source_of(kind: type[Handed]) -> str:
     """Return the source of a class of models, with those that it is made of."""
     kinds = [one for one in reversed(kind.__mro__) if issubclass(one, Handed) and one is not Handed]
-    return "\n\n".join(textwrap.dedent(inspect.getsource(one)) for one in kinds)
+    return "\n\n".join(map(_own_source, kinds))
+
+
+@functools.lru_cache(maxsize=256)
+def _own_source(kind: type[Handed]) -> str:
+    """Return the source of one class; to find it, Python reads its whole file each time."""
+    return textwrap.dedent(inspect.getsource(kind))
