@@ -18,7 +18,7 @@ MESSAGES: tuple[Messages, ...] = ("all", "first sentences", "none")
 MAXIMUM = Fraction(100)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a large class has millions
 class CheckResult:
     """One check on one device.
 
@@ -55,7 +55,7 @@ class CheckResult:
         return self.about == "devices"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ExerciseResult:
     """One exercise of one submission.
 

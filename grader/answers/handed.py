@@ -34,7 +34,7 @@ class Handed(nn.Module):
 def source_of(kind: type[Handed]) -> str:
     """Return the source of a class of models, with those that it is made of."""
     kinds = [one for one in reversed(kind.__mro__) if issubclass(one, Handed) and one is not Handed]
-    return "\n\n".join(map(_own_source, kinds))
+    return "\n\n".join(_own_source(one) for one in kinds)
 
 
 @functools.lru_cache(maxsize=256)
