@@ -33,7 +33,8 @@ class Handed(nn.Module):
 
 def source_of(kind: type[Handed]) -> str:
     """Return the source of a class of models, with those that it is made of."""
-    kinds = [one for one in reversed(kind.__mro__) if issubclass(one, Handed) and one is not Handed]
+    line: list[Any] = list(reversed(kind.__mro__))
+    kinds = [one for one in line if issubclass(one, Handed) and one is not Handed]
     return "\n\n".join(_own_source(one) for one in kinds)
 
 
