@@ -21,7 +21,7 @@ MESSAGES: tuple[Messages, ...] = ("all", "first sentences", "none")
 MAXIMUM = Fraction(100)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # a large class has millions
 class CheckResult:
     """One check on one device.
 
@@ -58,7 +58,7 @@ class CheckResult:
         return self.about == "devices"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ExerciseResult:
     """One exercise of one submission.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import textwrap
 from typing import Any
@@ -32,5 +33,12 @@ class Handed(nn.Module):
 
 def source_of(kind: type[Handed]) -> str:
     """Return the source of a class of models, with those that it is made of."""
-    kinds = [one for one in reversed(kind.__mro__) if issubclass(one, Handed) and one is not Handed]
-    return "\n\n".join(textwrap.dedent(inspect.getsource(one)) for one in kinds)
+    line: list[Any] = list(reversed(kind.__mro__))
+    kinds = [one for one in line if issubclass(one, Handed) and one is not Handed]
+    return "\n\n".join(_own_source(one) for one in kinds)
+
+
+@functools.lru_cache(maxsize=256)
+def _own_source(kind: type[Handed]) -> str:
+    """Return the source of one class; to find it, Python reads its whole file each time."""
+    return textwrap.dedent(inspect.getsource(kind))

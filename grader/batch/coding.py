@@ -9,11 +9,16 @@ import typing
 from fractions import Fraction
 from typing import Any
 
+AS_IT_IS = (str, bool, int, float, type(None))
+
 
 def plain(value: Any) -> Any:
     """Return a value as lists, dicts and what JSON has besides; a dataclass is a list of fields."""
-    if dataclasses.is_dataclass(value):
-        return [plain(getattr(value, field.name)) for field in dataclasses.fields(value)]
+    kind = type(value)
+    if kind in AS_IT_IS:
+        return value
+    if dataclasses.is_dataclass(kind):
+        return [plain(getattr(value, name)) for name in _names(kind)]
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -81,6 +86,12 @@ def shape(kind: Any) -> dict[str, list[str]]:
     for inner in own.values() if is_data else typing.get_args(kind):
         named |= shape(inner)
     return named
+
+
+@functools.cache
+def _names(kind: type) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields: they are asked for very often."""
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 @functools.cache

@@ -6,15 +6,17 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from grader import __version__, naming
 from grader.batch import store
 from grader.batch.bench import Limits, NoBench
 from grader.batch.by_course import course_for, scored
-from grader.batch.devices import devices_of
+from grader.batch.cluster import Cluster, Parted, grade_on
+from grader.batch.devices import devices_of, named_in
 from grader.batch.duplicates import Rule, best_of, several, sorted_out
 from grader.batch.names import listed
 from grader.batch.plan import GradingPlan, jobs_for, new_seed
@@ -54,6 +56,7 @@ class GradeRequest:
     shard: str | None = None
     duplicates: Rule | None = None
     earlier: Earlier = "own"
+    cluster: Cluster | None = None
 
 
 def grade(request: GradeRequest) -> int:
@@ -76,44 +79,95 @@ def grade(request: GradeRequest) -> int:
         _tell(f"{shard}: {len(submissions) or 'none'} of the {len(batch)} submissions")
     count = len(submissions)
     reports = list(writers(request.wanted, count))
-    devices, said = devices_of(request.device)
     known = catalogue()
     course = course_for(
         request.wanted.course, request.wanted.rules, _folders(request.paths, everything), known
     )
     chosen = _chosen(known, request.only, course)
-    limits = Limits(request.time_limit, request.memory)
-    jobs = request.jobs or jobs_for(len(submissions))
-    isolation = _isolation(request.require_sandbox, "cuda" in devices)
+    named = bool(request.only or (course and course.weeks))
+    unchanged, problem = 0, None
     try:
-        with _kept(request, shard) as (kept, seed):
-            plan = GradingPlan(
-                tuple(chosen), devices, seed, limits, jobs, isolation, shard.of, request.earlier,
-                named=bool(request.only or (course and course.weeks)),
-                # what is kept may be compared later
-                with_shapes=request.wanted.compares or kept is not None,
-            )  # fmt: skip
-            if kept is not None:
-                kept.begin(record_of(plan, said, shard, by))
-            run, unchanged = _run(submissions, plan, said, kept)
-            # who hands in anew may come from another part, of which this one knows nothing
-            if kept is not None and (unchanged < len(submissions) or not shard.is_whole):
-                kept.tell(seed)
+        if request.cluster is not None:
+            run = _run_in_parts(request, request.cluster, count)
+        else:
+            run, unchanged, problem = _run_here(request, shard, by, submissions, chosen, named)
     except StopAsked as stop:
         with contextlib.suppress(OSError):  # the terminal may be what is gone
             print(f"grader: {_farewell(stop, len(submissions), request.results)}", file=sys.stderr)
         return 128 + stop.number
-    except NoBench as problem:
-        raise ValueError(str(problem)) from problem
+    except NoBench as none:
+        raise ValueError(str(none)) from none
     run = _counted(run, request, course, submissions)
     try:
         for write, path in reports:
             write(run, path)
     finally:  # in this order: nobody may read on what is printed
         table.show(run, unchanged)
-        if kept is not None and kept.problem:
-            print(f"grader: {request.results} is not complete: {kept.problem}", file=sys.stderr)
+        if problem:
+            print(f"grader: {request.results} is not complete: {problem}", file=sys.stderr)
     return int(any(submission.problem for submission in run.submissions))
+
+
+def _run_here(
+    request: GradeRequest,
+    shard: Shard,
+    by: Mapping[str, str],
+    submissions: Sequence[Submission],
+    chosen: Sequence[Exercise],
+    named: bool,
+) -> tuple[Run, int, str | None]:
+    """Grade; with how many were known before, and why results could not be kept, if so."""
+    devices, said = devices_of(request.device)
+    limits = Limits(request.time_limit, request.memory)
+    jobs = request.jobs or jobs_for(len(submissions))
+    isolation = _isolation(request.require_sandbox, "cuda" in devices)
+    with _kept(request, shard) as (kept, seed):
+        plan = GradingPlan(
+            tuple(chosen), devices, seed, limits, jobs, isolation, shard.of, request.earlier, named,
+            # what is kept may be compared later
+            with_shapes=request.wanted.compares or kept is not None,
+        )  # fmt: skip
+        if kept is None:
+            return *_run(submissions, plan, said, kept), None
+        kept.begin(record_of(plan, said, shard, by))
+        run, unchanged = _run(submissions, plan, said, kept)
+        # who hands in anew may come from another part, of which this one knows nothing
+        if unchanged < len(submissions) or not shard.is_whole:
+            kept.tell(seed)
+        return run, unchanged, kept.problem
+
+
+def _run_in_parts(request: GradeRequest, cluster: Cluster, count: int) -> Run:
+    """Grade on a cluster; whose machines have what, this one cannot know."""
+    folder = request.results
+    if folder is None:
+        raise ValueError("--cluster: add --results FOLDER, which all machines see")
+    if cluster.kind == "local":
+        devices, _ = devices_of(request.device)
+    else:
+        devices = ("cpu",) if request.device == "auto" else named_in(request.device)
+        request = replace(request, device=",".join(devices))
+    part = replace(
+        request,
+        cluster=None,
+        wanted=Wanted(course=request.wanted.course, rules=request.wanted.rules),
+        duplicates=None if request.duplicates == "best" else request.duplicates,
+    )
+    batch = Parted(count, folder, request.jobs, request.memory, "cuda" in devices,
+                   request.seed)  # fmt: skip
+    return grade_on(cluster, batch, partial(_grade_part, part))
+
+
+def _grade_part(request: GradeRequest, shard: Shard, file: Path, jobs: int, seed: int) -> str:
+    """Grade a part in a job of its own, and say why it cannot be, if so."""
+    request = replace(request, shard=f"{shard.part}/{shard.of}", results=file, jobs=jobs, seed=seed)
+    try:
+        status = grade(request)
+    except (ValueError, LookupError, OSError) as problem:
+        return str(problem.args[0] if isinstance(problem, LookupError) else problem)
+    if status > 1:
+        raise InterruptedError(f"stopped with status {status}")
+    return ""
 
 
 def _counted(
@@ -135,6 +189,8 @@ def _refuse_lonely(request: GradeRequest, shard: Shard) -> None:
     """Refuse a part that could not be merged with the others."""
     if request.shard is None:
         return
+    if request.cluster is not None:
+        raise ValueError("--cluster cuts the batch itself: leave --shard out, or say --shards N")
     if request.results is None:
         raise ValueError(f"--shard: add --results FILE, which `merge` takes, for {shard}")
     if request.duplicates == "best":

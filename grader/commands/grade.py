@@ -43,16 +43,31 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shard", metavar="I/N",
                         help="grade part I of N, with --seed and --results: `merge` makes one run "
                              "of all the parts")  # fmt: skip
+    parser.add_argument("--cluster", choices=("slurm", "local"),
+                        help="grade in parts, as an array of jobs, and put them together; needs "
+                             "submitit, and --results FOLDER, where a stopped run goes on "
+                             "from")  # fmt: skip
+    parser.add_argument("--shards", type=positive(int), metavar="N",
+                        help="with --cluster: cut into N parts (default: one for every 25 "
+                             "submissions)")  # fmt: skip
+    parser.add_argument("--cluster-option", metavar="KEY=VALUE", action="append", default=[],
+                        help="with --cluster slurm: an option of sbatch, as in partition=short or "
+                             "time=2:00:00; repeatable")  # fmt: skip
 
 
 def run(given: argparse.Namespace) -> int:
     """Grade and report."""
+    from grader.batch.cluster import Cluster
     from grader.batch.command import GradeRequest, grade
 
+    if not given.cluster and (given.shards or given.cluster_option):
+        raise UsageError("--shards and --cluster-option go with --cluster slurm or local")
+    cluster = Cluster(given.cluster, given.shards, given.cluster_option) if given.cluster else None
     request = GradeRequest(
         given.paths, given.device, reporting.wanted(given), given.only, given.jobs, given.seed,
         given.time_limit, given.memory, given.results,
         given.require_sandbox, given.shard, given.duplicates, given.earlier,
+        cluster,
     )  # fmt: skip
     try:
         return grade(request)

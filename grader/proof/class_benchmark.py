@@ -15,49 +15,32 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from grader.chapters import catalogue, places
 from grader.proof.benchmark import PYTEST, seconds
-from grader.proof.strangers import wrong_answers
+from grader.proof.made_class.answers import MIXED, Odds, bases, mixed
 
 # how likely a function is right, wrong or untouched
-CLASSES = {"right": (1, 0, 0), "wrong everywhere": (0, 1, 0), "mixed": (5, 3, 2)}
-# loops take ten times as long as anything else
-BASES = [path for path in sorted(places.VARIANTS.glob("[a-z]*"))
-         if path.name not in ("loops", "own_errors")]  # fmt: skip
+CLASSES: dict[str, Odds] = {"right": (1, 0, 0), "wrong everywhere": (0, 1, 0), "mixed": MIXED}
 
 
 def main(count: int = 8, seed: int = 0) -> None:
     """Print the ratios."""
-    by_exercise = defaultdict(list)
-    for program in wrong_answers():
-        by_exercise[program.full].append(program.source)
     with tempfile.TemporaryDirectory() as space:
         folders = {title: Path(space) / title.replace(" ", "_") for title in CLASSES}
         for title, folder in folders.items():
             dice = random.Random(seed)
             for at in range(count):
-                _student(folder / f"student_{at}", CLASSES[title], by_exercise, dice)
+                _student(folder / f"student_{at}", CLASSES[title], dice)
         alone = _in_turn(folders, count)
         together = {title: _grade(folder) / count for title, folder in folders.items()}
     _tell("pytest, the whole command", alone)
     _tell("grade, for each submission", together)
 
 
-def _student(
-    folder: Path, odds: tuple[int, int, int], wrong: dict[str, list[str]], dice: random.Random
-) -> None:
+def _student(folder: Path, odds: Odds, dice: random.Random) -> None:
     """Write an answer: a stranger's right one, with some functions exchanged."""
     folder.mkdir(parents=True)
-    base = dice.choice(BASES)
-    for stem, names in catalogue().names().items():
-        text = [(base / f"{stem}.py").read_text(encoding="utf-8")]
-        for name in names:
-            kind = dice.choices(("right", "wrong", "untouched"), odds)[0]
-            if kind == "wrong":
-                text.append(dice.choice(wrong[f"{stem}.{name}"]))
-            elif kind == "untouched":
-                text.append(f'def {name}(*_, **__):\n    raise NotImplementedError("{name}")')
-        (folder / f"{stem}.py").write_text("\n\n\n".join(text) + "\n", encoding="utf-8")
+    for stem, text in mixed(dice.choice(bases()), odds, dice).items():
+        (folder / f"{stem}.py").write_text(text, encoding="utf-8")
 
 
 def _in_turn(folders: dict[str, Path], count: int) -> dict[str, float]:

@@ -134,7 +134,9 @@ class Lending:
             shapes, times = within([one.shape for one in tensors], levels)
             work = times * reckoned(shapes, known)
             self._numbers += work
-            self._kept += work if header.get("gradients") is True else 0
+            wanting = header.get("gradients") is True
+            wanting &= any(value.requires_grad for value in tensors)
+            self._kept += work if wanting else 0
             if self._numbers > MOST_RECKONED or self._kept > MOST_KEPT:
                 raise WireError("what is lent is asked too much")
             made = functools.partial(lifted, lent, levels) if levels else lent

@@ -207,7 +207,8 @@ def test_what_is_kept_for_the_way_back_has_an_end(hear, solution, wanting):
         "\n\nfrom ex04_softmax import softmax\n_right = attention\ndef attention(*given):\n"
         f"    for _ in range(4): {asks}\n    return _right(*given)\n"
     )
-    assert is_right(hear("attention", ex05_mixing=large)) != wanting
+    verdicts = {check: verdict for check, verdict, _, _ in hear("attention", ex05_mixing=large)}
+    assert (verdicts["values[attention]"] == "passed") != wanting
 
 
 def test_results_of_the_two_ways_never_mix():

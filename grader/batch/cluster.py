@@ -1,0 +1,132 @@
+"""A batch in parts on a cluster: parts are cut, run as jobs and put together as one run."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.batch import store
+from grader.batch.executors import Kind, Needs, executor
+from grader.batch.join import differing_machines, joined
+from grader.batch.parts import part_in
+from grader.batch.shard import Shard, shard_of
+from grader.batch.spread import Piece, spread
+from grader.reports.parts_line import parts_line
+from grader.results import Run
+from grader.workers import cores
+
+# submissions in a part, and cores of a machine of Slurm's, where nobody says otherwise
+IN_A_PART, CORES = 25, 4
+MOST = 1000
+JOBS = "jobs"
+GradePart = Callable[[Shard, Path, int, int], str]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where jobs run, as given.
+
+    Attributes:
+        kind: of cluster.
+        shards: into how many parts the batch is cut; None where the grader is to choose.
+        options: what else the cluster is to be told.
+    """
+
+    kind: Kind
+    shards: int | None = None
+    options: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Parted:
+    """A batch that is to be graded in parts.
+
+    Attributes:
+        count: how many submissions there are.
+        folder: for the parts' results, which a stopped run goes on from.
+        jobs: how many submissions each job grades at a time, if that is said.
+        memory: megabytes for each submission.
+        gpu: whether a GPU is needed.
+        seed: of the inputs, if it is said.
+    """
+
+    count: int
+    folder: Path
+    jobs: int | None
+    memory: int
+    gpu: bool
+    seed: int | None
+
+
+def grade_on(cluster: Cluster, batch: Parted, grade_part: GradePart) -> Run:
+    """Grade all parts as jobs, and put them together.
+
+    Args:
+        cluster: where.
+        batch: what.
+        grade_part: grades a part with so many jobs and this seed into a results file, and says why
+            it cannot, if so; it is called in another process, maybe on another machine.
+
+    Raises:
+        ValueError: it cannot be done; where arguments are the reason, nothing was started.
+        StopAsked: by a signal; no job is left.
+    """
+    own = len(cores.mine()) or os.cpu_count() or 1
+    jobs = batch.jobs or (CORES if cluster.kind == "slurm" else 1)
+    room = MOST if cluster.kind == "slurm" else max(1, own // jobs)
+    folder = Path(os.path.abspath(batch.folder))
+    logs = folder / JOBS
+    files = _files(folder, cluster.shards, max(math.ceil(batch.count / IN_A_PART), min(room, own)))
+    needs = Needs(jobs, jobs * batch.memory, batch.gpu)
+    jobs_of = executor(cluster.kind, logs, needs, cluster.options)
+    seed = _shared_seed(files, batch.seed)
+    # nobody is at work on the files, so whoever still waits for these has lost his time
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir(parents=True)
+    pieces = [
+        Piece(str(shard), functools.partial(grade_part, shard, file, jobs, seed))
+        for shard, file in files.items()
+    ]
+    with parts_line(batch.count, len(pieces)) as line:
+        spread(pieces, jobs_of, room, line)
+    found = [part for part in map(part_in, files.values()) if part is not None]
+    run, _ = joined(found)
+    for sentence in differing_machines(found):
+        print(f"grader: {sentence}", file=sys.stderr)
+    return run
+
+
+def _files(folder: Path, asked: int | None, usual: int) -> dict[Shard, Path]:
+    """Say which part is kept where: in as many as the folder holds already, if it holds any."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--cluster keeps a file for each part: --results {folder} is no folder")
+    named = [re.fullmatch(r"part-\d+-of-(\d+)\.db", path.name) for path in folder.glob("part-*")]
+    there = {int(one[1]) for one in named if one}
+    of = asked or min(there or {usual})
+    if there - {of}:
+        held = ", ".join(map(str, sorted(there)))
+        raise ValueError(f"{folder} holds a batch cut into {held} parts: --shards {held}, or "
+                         "another folder")  # fmt: skip
+    shards = [shard_of(f"{part}/{of}") for part in range(1, of + 1)]
+    return {shard: folder / f"part-{shard.part}-of-{of}.db" for shard in shards}
+
+
+def _shared_seed(files: dict[Shard, Path], asked: int | None) -> int:
+    """Give all results files the seed of the run, or take it from them; none is in use then."""
+    for shard, file in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with store.opened(file) as kept:
+            kept.refuse_another(shard)
+            seed, earlier = kept.seed(asked)
+        if earlier:
+            says = f"seed {seed}, as before in {file.parent}; --seed N takes another"
+            print(f"grader: {says}", file=sys.stderr)
+        asked = seed
+    return seed

@@ -1,0 +1,1 @@
+"""A class as it hands in: right, wrong and half-done answers, in all the shapes of platforms."""
