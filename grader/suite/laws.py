@@ -368,7 +368,7 @@ def gradients_at_drawn_sizes(answer: Any, draw: Draw, case: Case) -> None:
 def gradients_of_one_input(answer: Any, draw: Draw, case: Case) -> None:
     """Each input gets its gradient where no other one wants any."""
     given = case.twins(case.given(draw))
-    _, slopes, pull = expected_gradients(case, given, draw)
+    want, slopes, pull = expected_gradients(case, given, draw)
     if isinstance(case, ModuleCase):
         # its weights always want theirs
         alone = [(*given[:2], *nested.mapped(_cut, given[2:]))]
@@ -383,6 +383,7 @@ def gradients_of_one_input(answer: Any, draw: Draw, case: Case) -> None:
         if ways == 1 and any(one is not None for one in right):
             output, leaves = case.ask(answer, some)
             with situation("no other input wants a gradient"):
+                same(output, want, like=case.like(given, want))
                 gradients_match(output, [leaves[place] for place in which], right, pull)
 
 
