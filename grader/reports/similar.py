@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from grader.chapters import catalogue, places
+from grader import places
 from grader.reports.json_report import kit
 from grader.reports.text import all_encodable
 from grader.results import Run, SubmissionResult
@@ -99,7 +99,8 @@ def found(run: Run, known: Sequence[Shapes] | None = None) -> Similar:
     each = {one.identity: _graded(one) for one in run.submissions}
     compared = {who: of for who, of in each.items() if of}
     others = tuple(who for who, of in each.items() if not of)
-    said = of_the_kit() if known is None else known
+    names = tuple(sorted({name for of in compared.values() for name in of}))
+    said = of_the_kit(names) if known is None else known
     pairs = sorted(_pairs(compared, said), key=lambda pair: (-pair.weight, pair.who))
     return Similar(CAUTION, len(compared), others, max(0, len(pairs) - MOST), tuple(pairs[:MOST]))
 
@@ -111,9 +112,11 @@ def _graded(submission: SubmissionResult) -> Shapes:
 
 
 @functools.cache
-def of_the_kit() -> tuple[Shapes, ...]:
+def of_the_kit(exercises: tuple[str, ...]) -> tuple[Shapes, ...]:
     """Return the shapes of what the kit itself has in every place: the stubs and the reference."""
-    names = catalogue().names()
+    names: dict[str, list[str]] = {}
+    for stem, _, name in (full.partition(".") for full in exercises):
+        names.setdefault(stem, []).append(name)
     return tuple(
         shapes({file.name: file.read_bytes() for file in folder.glob("ex*.py")}, names)
         for folder in (places.EXERCISES, places.SOLUTIONS)
