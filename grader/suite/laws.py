@@ -376,15 +376,24 @@ def gradients_of_one_input(answer: Any, draw: Draw, case: Case) -> None:
     else:
         alone = [_wanting(given, one) for _, one in case.tensors(given)]
         places = [range(place, place + 1) for place in range(len(alone))]
-    ways = len([one for _, one in nested.leaves(pull) if one is not None])
     for some, which in zip(alone, places, strict=True):
         right = [slopes[place] for place in which]
-        # of several outputs some may have nothing to do with this input
-        if ways == 1 and any(one is not None for one in right):
-            output, leaves = case.ask(answer, some)
-            with situation("no other input wants a gradient"):
-                same(output, want, like=case.like(given, want))
-                gradients_match(output, [leaves[place] for place in which], right, pull)
+        output, leaves = case.ask(answer, some)
+        with situation("no other input wants a gradient"):
+            same(output, want, like=case.like(given, want))
+            if any(one is not None for one in right):
+                own = [leaves[place] for place in which]
+                gradients_match(output, own, right, _where_it_goes(output, pull))
+
+
+def _where_it_goes(output: Any, pull: Any) -> Any:
+    """Leave out outputs that have nothing to do with what wants a gradient, but never all of them.
+
+    What is left out wrongly is missing in what arrives.
+    """
+    pairs = [(path, one) for path, one in nested.leaves(pull) if one is not None]
+    goes = {id(one) for path, one in pairs if nested.at(output, path).requires_grad}
+    return nested.mapped(lambda one: one if id(one) in goes else None, pull) if goes else pull
 
 
 def _wanting(given: tuple[Any, ...], one: Tensor) -> tuple[Any, ...]:
