@@ -522,4 +522,4 @@ def test_the_commands_of_the_recipe_exist():
     for typed in found:
         given = cli._parser().parse_args([word.replace("$SEED", "5") for word in typed])
         if typed[0] == "grade":
-            assert (given.seed, given.shard.count("/")) == (5, 1)
+            assert given.cluster or (given.seed, given.shard.count("/")) == (5, 1)
