@@ -142,8 +142,7 @@ def _answers(config: pytest.Config) -> Path:
 @pytest.fixture
 def answer(request: pytest.FixtureRequest) -> Answer:
     """The door to the chapter's answer."""
-    stem = request.node.path.stem.removeprefix("test_")
-    return Answer(request.config.stash[JUDGE].world, stem)
+    return Answer(request.config.stash[JUDGE].world, _stem(request.node.path))
 
 
 @pytest.fixture
@@ -166,7 +165,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Remember which check a test function is."""
     if isinstance(item, pytest.Function):
         params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
-        stem, name = item.path.stem.removeprefix("test_"), item.name.removeprefix("test_")
+        stem, name = _stem(item.path), item.name.removeprefix("test_")
         check = check_of(item.obj, params, stem, name)
         if check is not None:
             item.stash[CHECK] = check
@@ -378,7 +377,7 @@ class Board:
         notes = [c.message for r in results for c in r.checks if c.passed and c.message]
         for line in "\n".join(notes).splitlines()[:MOST_NOTES] if not short else []:
             terminalreporter.write_line(f"{'note':<14}{line}")
-        ran = dict.fromkeys(r.exercise.split(".")[0] for r in results if r.checks)
+        ran = dict.fromkeys(r.stem for r in results if r.checks)
         for line in Folder(_answers(self.config), known.names()).notes(ran):
             terminalreporter.write_line(f"{'note':<14}{line}")
         for line in _at_most(MOST_REFUSED, [*_not_taken(_answers(self.config)), *self.refused]):

@@ -53,7 +53,6 @@ class Chapter:
     stem: str
     exercises: tuple[Exercise, ...]
     references: dict[str, Any]
-    track: Track = "core"
 
 
 @dataclass(frozen=True)
@@ -109,13 +108,17 @@ def _complete(stem: str) -> None:
             raise ChapterError(path, 0, says)
 
 
-@functools.cache
 def catalogue(without: frozenset[str] = frozenset()) -> Catalogue:
-    """Read all chapters.
+    """Read all chapters, once.
 
     Args:
         without: all those beyond the seven, where nobody needs them; or none.
     """
+    return _catalogue(without)
+
+
+@functools.cache
+def _catalogue(without: frozenset[str]) -> Catalogue:
     read = {stem: _read(stem) for stem in stems() if stem not in without}
     tracks = {stem: _track(stem) for stem in read}
     weights = {
@@ -124,18 +127,17 @@ def catalogue(without: frozenset[str] = frozenset()) -> Catalogue:
     }
     chapters = []
     for stem, (tasks, checks, references) in read.items():
-        track = tracks[stem]
         exercises = tuple(
             Exercise(
                 stem,
                 task,
-                Fraction(TOTAL * task.points, weights[track]),
+                Fraction(TOTAL * task.points, weights[tracks[stem]]),
                 tuple(c for c in checks if c.exercise == task.name),
-                track,
+                tracks[stem],
             )
             for task in tasks
         )
-        chapters.append(Chapter(stem, exercises, references, track))
+        chapters.append(Chapter(stem, exercises, references))
     return Catalogue(tuple(chapters))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def track_said(stem: str) -> str:
     return said[1] if said else "core"
 
 
+@functools.cache
 def beyond() -> dict[str, list[str]]:
     """Return the chapters beyond the seven, each with the names of its exercises."""
     stems = sorted(path.stem for path in places.COACH.glob("ex*.py"))

@@ -134,9 +134,10 @@ def totals(results: Sequence[ExerciseResult], device: str) -> Iterator[Text]:
     """
     core = [result for result in results if result.track == "core"]
     further = [result for result in results if result.track == "beyond"]
-    if any(result.on(device) for result in core) or not any(r.on(device) for r in further):
+    begun = any(result.on(device) for result in further)
+    if any(result.on(device) for result in core) or not begun:
         yield _total("total", core, device)
-    if any(result.on(device) for result in further):
+    if begun:
         yield _total("beyond", further, device)
     elif further:
         stems = dict.fromkeys(result.stem for result in further)

@@ -146,3 +146,9 @@ def as_text(found: list[Problem], devices: tuple[str, ...], most: int = 5) -> st
         said = problem.message if place < most else problem.headline
         parts.append("\n\n".join(filter(None, (where, said, problem.repeats))))
     return "\n\n".join(parts)
+
+
+def brief(name: str) -> str:
+    """Name a function without its chapter, and a file as it is."""
+    last = name.rpartition(".")[2]
+    return name if last in ("py", "ipynb") else last

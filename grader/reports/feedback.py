@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from grader.reports import zipped
 from grader.reports.html_report import environment, file_names, page_of
 from grader.reports.in_short import as_plain_text
 from grader.reports.text import shown
@@ -58,7 +59,5 @@ def _archive(members: Mapping[str, bytes]) -> bytes:
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, data in members.items():
-            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+            zipped.add(archive, name, data)
     return whole.getvalue()

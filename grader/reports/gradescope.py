@@ -80,11 +80,12 @@ def _test(exercise: ExerciseResult, submission: SubmissionResult) -> dict[str, A
     said = "" if state == "not started" else as_text(found, submission.devices)
     head = state if len(states) == 1 else ", ".join(f"{d}: {s}" for d, s in states.items())
     # what has no part in the score stands beside it without a number
-    scored = exercise.track == "core"
-    earned, most = number(exercise.earned(device)), number(exercise.points)
+    points = {
+        "score": number(exercise.earned(device)), "max_score": number(exercise.points)
+    } if exercise.track == "core" else {}  # fmt: skip
     return {
         "name": one_line(exercise.exercise),
-        **({"score": earned, "max_score": most} if scored else {}),
+        **points,
         "status": "passed" if state == "solved" else "failed",
         "output": "\n\n".join(filter(None, (head, said))),
         "visibility": "visible",

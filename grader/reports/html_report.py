@@ -18,6 +18,7 @@ from grader.reports import class_page, similar
 from grader.reports.digest import (
     NOT_RUN,
     beyond,
+    brief,
     chapters,
     counts,
     device_ready,
@@ -87,7 +88,7 @@ def environment() -> Environment:
     made.filters["blocks"] = blocks
     made.filters["marked"] = _marked
     made.filters["breaking"] = _breaking
-    made.filters["brief"] = _brief
+    made.filters["brief"] = brief
     made.filters["line"] = one_line
     made.filters["shown"] = shown
     return made
@@ -105,12 +106,6 @@ def _breaking(name: str) -> Any:
     from markupsafe import Markup, escape
 
     return Markup(str(escape(name)).replace("_", "_<wbr>"))
-
-
-def _brief(name: str) -> str:
-    """Name a function without its chapter, and a file as it is."""
-    last = name.rpartition(".")[2]
-    return name if last in ("py", "ipynb") else last
 
 
 def page_of(pages: Environment, run: Run, submission: SubmissionResult) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from grader.reports.class_summary import stands_at
-from grader.reports.digest import Problem, as_text, counts, problems
+from grader.reports.digest import Problem, as_text, brief, counts, problems
 from grader.reports.message import parts
 from grader.reports.text import one_line
 from grader.results import ExerciseResult, State, SubmissionResult, number
@@ -66,8 +66,8 @@ def in_short(submission: SubmissionResult) -> InShort:
     step = next_thing(submission)
     left = [e for e in submission.exercises if e.state(device) == "wrong"]
     own = [e for e in left if not e.waits_for(device)]
-    waits = tuple(_brief(e.exercise) for e in left if e.waits_for(device))
-    wrong = [(_brief(e.exercise), sentence(_main(e, device))) for e in own]
+    waits = tuple(one_line(brief(e.exercise)) for e in left if e.waits_for(device))
+    wrong = [(one_line(brief(e.exercise)), sentence(_main(e, device))) for e in own]
     wrong = [one for one in wrong if step is None or one[0] != step.name]
     return InShort(f"{score}: {counts(submission)}.", step, tuple(wrong), waits)
 
@@ -80,7 +80,7 @@ def next_thing(submission: SubmissionResult) -> NextThing | None:
     name, state = stands
     exercise = next(e for e in submission.exercises if e.exercise == name)
     problem = None if state == "not started" else _main(exercise, submission.counted)
-    return NextThing(_brief(name), _chapter(name), state, problem)
+    return NextThing(one_line(brief(name)), _chapter(name), state, problem)
 
 
 def _lost(submission: SubmissionResult) -> NextThing | None:
@@ -89,7 +89,9 @@ def _lost(submission: SubmissionResult) -> NextThing | None:
     for exercise in submission.exercises:
         waits = exercise.waits_for(device)
         if waits:
-            return NextThing(_brief(waits[0]), _chapter(waits[0]), "wrong", _main(exercise, device))
+            return NextThing(
+                one_line(brief(waits[0])), _chapter(waits[0]), "wrong", _main(exercise, device)
+            )
     return None
 
 
@@ -109,11 +111,6 @@ def sentence(problem: Problem) -> str:
 
 def _chapter(name: str) -> str:
     return one_line(name.partition(".")[0])
-
-
-def _brief(name: str) -> str:
-    last = name.rpartition(".")[2]
-    return one_line(name if last in ("py", "ipynb") else last)
 
 
 def as_html(short: InShort) -> str:

@@ -15,6 +15,7 @@ from grader.results import ExerciseResult
 from grader.written.cells import Place, place
 from grader.written.folder import Folder
 from grader.written.source import NOTEBOOK
+from grader.written.started import binds
 
 
 @dataclass(frozen=True)
@@ -135,13 +136,9 @@ def _line_of(name: str, tree: ast.Module) -> int:
 
 
 def _names(node: ast.stmt) -> list[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [node.name]
     if isinstance(node, ast.Import | ast.ImportFrom):
         return [alias.asname or alias.name for alias in node.names]
-    if isinstance(node, ast.Assign):
-        return [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return []
+    return binds(node)
 
 
 def _broken(result: ExerciseResult, folder: Folder, device: str) -> NextStep | None:

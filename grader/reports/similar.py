@@ -137,7 +137,7 @@ def _pairs(compared: Mapping[str, Shapes], known: Sequence[Shapes]) -> Iterator[
         both = mine & theirs
         # most pairs share too little for anything to come of it
         if sum(map(weights.__getitem__, both)) >= WEIGHT:
-            alike = _alike(both, mine ^ theirs, have)
+            alike = _alike(both, mine ^ theirs, have, weights)
             weight = sum(function.weight for function in alike)
             if weight >= WEIGHT:
                 begun = len(compared[who[0]].keys() & compared[who[1]].keys())
@@ -149,13 +149,16 @@ def _marks(of: Shapes) -> Iterator[Mark]:
 
 
 def _alike(
-    both: frozenset[Mark], either: frozenset[Mark], have: Mapping[Mark, int]
+    both: frozenset[Mark],
+    either: frozenset[Mark],
+    have: Mapping[Mark, int],
+    weights: Mapping[Mark, float],
 ) -> list[AlikeFunction]:
     """List the functions of which most is shared; without either of the two, others count."""
     shared: dict[str, float] = defaultdict(float)
     apart: dict[str, float] = defaultdict(float)
     for mark in both:
-        shared[mark[0]] += 1 / max(1, have[mark] - 1)
+        shared[mark[0]] += weights[mark]
     for mark in either:
         apart[mark[0]] += 1 / have[mark]
     parts = {name: weight / (weight + apart[name]) for name, weight in shared.items()}

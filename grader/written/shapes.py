@@ -10,7 +10,7 @@ import ast
 import hashlib
 from collections.abc import Collection, Iterator, Mapping
 
-from grader.written.started import LONGEST, is_stub, parsed
+from grader.written.started import LONGEST, binds, is_stub, parsed
 
 # how many numbers are kept of a function: the least ones, so that equal functions keep equal ones
 MOST = 64
@@ -51,21 +51,13 @@ def _of_file(source: bytes, wanted: Collection[str]) -> list[tuple[str, tuple[in
         return []
     try:
         body = parsed(source).body
-        bound = {name: node for node in body for name in _binds(node)}
+        bound = {name: node for node in body for name in binds(node)}
         own = {name: [*ast.walk(node)] for name, node in bound.items()}
         stubs = {name for name, node in bound.items() if is_stub(node)}
         begun = [name for name in wanted if name in own and name not in stubs]
         return [(name, _numbers(_with_helpers(name, own, wanted))) for name in begun]
     except (SyntaxError, RecursionError, ValueError):  # Python writes no number of 5000 digits
         return []
-
-
-def _binds(node: ast.stmt) -> list[str]:
-    """Name what a statement at the top of a file defines, also as `name = lambda ...`."""
-    if isinstance(node, Named):
-        return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _with_helpers(name: str, own: Mapping[str, Trees], wanted: Collection[str]) -> dict[str, Trees]:

@@ -53,7 +53,7 @@ def _last(source: bytes, names: Collection[str]) -> dict[str, ast.stmt] | None:
         body = parsed(source).body
     except SyntaxError:
         return None
-    return {name: node for node in body for name in names if _binds(node, name)}
+    return {name: node for node in body for name in binds(node) if name in names}
 
 
 def is_stub(node: ast.stmt) -> bool:
@@ -81,8 +81,9 @@ def _is_nothing(node: ast.stmt) -> bool:
     return isinstance(node, ast.Pass)
 
 
-def _binds(node: ast.stmt, name: str) -> bool:
+def binds(node: ast.stmt) -> list[str]:
+    """Name what a statement at the top of a file defines, also as `name = lambda ...`."""
     if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-        return node.name == name
+        return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else []
-    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+    return [target.id for target in targets if isinstance(target, ast.Name)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grader.chapters import places
+from grader.reports import zipped
 
 RECIPE = Path(__file__).parent / "gradescope"
 SCRIPTS = ("setup.sh", "run_autograder")
@@ -36,12 +37,9 @@ def build(file: Path, pip_conf: Path | None = None) -> int:
     if pip_conf is not None:
         members["pip.conf"] = pip_conf.read_bytes()
     members |= {f"kit/{name}": path.read_bytes() for name, path in _kit()}
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, data in members.items():
-            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-            entry.create_system = 3  # Unix, or the modes mean nothing
-            entry.external_attr = (0o755 if name in SCRIPTS else 0o644) << 16
-            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+            zipped.add(archive, name, data, mode=0o755 if name in SCRIPTS else 0o644)
     return len(members)
 
 
