@@ -35,7 +35,7 @@ from grader.suite.arithmetic import attention64
 from grader.suite.devices import on_a_gpu
 from grader.suite.laws import LEAVES, SCATTERED, gradients_match, pulled
 from grader.suite.module_case import look_at_weights
-from grader.suite.modules import attention_layers, in_every_mode, runs_on
+from grader.suite.modules import attention_layers, in_every_mode, runs_on, stepped
 from grader.suite.queries_and_keys import TRIANGLE, masks_for, pattern, some_mask
 from grader.suite.your_own import PIECE, READY_ATTENTION, ROWS, no_ready_attention, your_own
 
@@ -930,11 +930,13 @@ def test_module_called_again(answer, draw):
         with later_call(turn):
             same(call(module, *given), want, like=x, label=said)
     call(module, x, memory, mask)
-    other = draw_weights(draw, 6, bias=True)
-    module.load_state_dict(other)
-    said = "the output of a second, equal call, after the weights were changed"
-    with later_call():
-        same(call(module, x, memory, mask), right(x, memory, mask, other, 3), like=x, label=said)
+    for put, how in ((nn.Module.load_state_dict, ""), (stepped, " as an optimizer does it")):
+        other = draw_weights(draw, 6, bias=True)
+        put(module, other)
+        want = right(x, memory, mask, other, 3)
+        said = f"the output of a further, equal call, after the weights were changed{how}"
+        with later_call():
+            same(call(module, x, memory, mask), want, like=x, label=said)
 
 
 @check("MultiHeadAttention", about="calls", cites=[Rule("arguments"), "None: `x` itself"])

@@ -29,7 +29,8 @@ LARGEST_SIZE = 256
 MOST_CALLS = 5_000
 MOST_OF_FUNCTIONS = 100_000
 MOST_MADE = 50
-MOST_SECONDS = 20.0
+# the judge works for a worker at most so many times what a check may take
+MOST_WORK = 2.0
 MOST_RECKONED = 2**27
 # of these so many may stay for the way back
 MOST_KEPT = 2**23
@@ -101,7 +102,8 @@ class Lending:
     def count(self, kind: str, message: Opened) -> None:
         """Count a question of the worker's; there is an end to them, and to their size."""
         self._calls += 1
-        too_much = self._calls > MOST_OF_FUNCTIONS or self._worked > MOST_SECONDS
+        too_long = self._worked > MOST_WORK * self.world.patience.seconds
+        too_much = self._calls > MOST_OF_FUNCTIONS or too_long
         if kind != "function" and not (kind == "backward" and "lent" not in message.header):
             self._of_modules += 1
             too_much |= self._of_modules > MOST_CALLS

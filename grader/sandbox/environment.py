@@ -24,6 +24,8 @@ _SET = {
     "MKL_NUM_THREADS": "1",
     # each further arena reserves 64 MB of addresses, which the limit on memory would count
     "MALLOC_ARENA_MAX": "2",
+    # memory that was never written holds the same in every worker, and no zeros
+    "MALLOC_PERTURB_": "85",
 }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from grader import nested
 from grader.suite import devices, tolerance
@@ -23,6 +23,7 @@ from grader.suite.compare import Finding, later_call, of_gradients, same, situat
 from grader.suite.draw import Draw
 from grader.suite.expected import worked_out
 from grader.suite.module_case import ModuleCase
+from grader.suite.modules import stepped
 from grader.suite.promises import RETURNS, Citation, Rule
 from grader.suite.refusals import Refusal, refused
 from grader.suite.tolerance import OTHER_FLOATS, Tolerance
@@ -30,7 +31,9 @@ from grader.suite.tolerance import OTHER_FLOATS, Tolerance
 Law = Callable[[Any, Draw, Case], None]
 # more than any block, and no more than may be asked for
 MANY = range(116, 132)
-FEW, SOME, LARGE = range(2, 6), range(2, 14), range(14, 22)
+FEW, SOME, LARGE, WIDE = range(2, 6), range(2, 14), range(14, 22), range(22, 45)
+# between what is drawn for all sizes at once and more than any block
+BETWEEN = range(45, 116)
 # what a call has to leave as it is
 LEAVES = (Rule("inputs"), Rule("switches"))
 # so many times is drawn anew until no two scores share the first place
@@ -93,6 +96,12 @@ def checks_by_law(
         "gradients": _law(gradients, _subjects(plain), Rule("gradients"), "gradients"),
         "gradients_in_float64": _law(
             gradients_in_float64, _subjects(plain), Rule("gradients"), "dtypes"
+        ),
+        "gradients_drawn": _law(
+            gradients_at_drawn_sizes, _subjects(_floating(cases)), Rule("gradients"), "gradients"
+        ),
+        "gradients_alone": _law(
+            gradients_of_one_input, _subjects(_apart(cases)), Rule("gradients"), "gradients"
         ),
         "gradients_at_edges": _law(
             gradients_at_edges, _subjects(seldom), Rule("gradients"), "edges"
@@ -187,6 +196,15 @@ def _and_batched(case: Case) -> list[Case]:
     return [case, case.at(2)] if case.takes_batches else [case]
 
 
+def _floating(cases: Sequence[Case]) -> list[Case]:
+    return [case for case in cases if _floats(case) and (case.dimensions or case.takes_batches)]
+
+
+def _apart(cases: Sequence[Case]) -> list[Case]:
+    """List those of which one input may want a gradient while another one does not."""
+    return [case for case in cases if len(case.tensors(case.given(Draw()))) > 1]
+
+
 def _of_one_entry(cases: Sequence[Case]) -> list[Case]:
     """Let every size be 1: a slice of one entry has a gradient of its own."""
     return [_all_one(case, case.batch) for case in cases if case.dimensions and _floats(case)]
@@ -242,14 +260,17 @@ def values(answer: Any, draw: Draw, case: Case) -> None:
 def values_of_many(answer: Any, draw: Draw, case: Case) -> None:
     """Each size may be larger than a block: what is worked out in parts is put together."""
     for name in case.dimensions:
-        one = case.at(*case.batch, **{name: draw.one_of(MANY)})
-        with situation(one.label):
-            values(answer, draw, one)
+        for sizes in (BETWEEN, MANY):
+            one = case.at(*case.batch, **{name: draw.one_of(sizes)})
+            with situation(one.label):
+                values(answer, draw, one)
 
 
 def values_at_drawn_sizes(answer: Any, draw: Draw, case: Case) -> None:
     """The values hold at sizes that no table can foresee, all of them large at once, too."""
-    for sizes, dimensions, most in ((SOME, (0, 1, 2, 3), 3), (LARGE, (2, 3), 2)):
+    for sizes, dimensions, most in (
+        (SOME, (0, 1, 2, 3), 3), (LARGE, (2, 3), 2), (WIDE, (0,), 1),
+    ):  # fmt: skip
         batch = [draw.one_of(range(1, most + 1)) for _ in range(draw.one_of(dimensions))]
         with situation("sizes that were drawn"):
             values(answer, draw, _drawn(draw, case, sizes, batch))
@@ -306,13 +327,24 @@ def of_nothing(answer: Any, draw: Draw, case: Case) -> None:
             values(answer, draw.using(dtype), case)
 
 
-def gradients(answer: Any, draw: Draw, case: Case) -> None:
-    """Every float input gets the right gradient, by value."""
+def gradients(
+    answer: Any, draw: Draw, case: Case, laid: Callable[[Tensor], Tensor] | None = None
+) -> None:
+    """Every float input gets the right gradient, by value.
+
+    Args:
+        answer: the chapter.
+        draw: the inputs.
+        case: how it is called.
+        laid: how what goes in at the output lies in memory; in order, if nothing is said.
+    """
     given = case.twins(case.given(draw))
     want, slopes, pull = expected_gradients(case, given, draw)
     before = copied(given)
     output, leaves = case.ask(answer, given)
     same(output, want, like=case.like(given, want))
+    if laid is not None:
+        pull = nested.mapped(lambda one: one if one is None else laid(one), pull)
     try:
         gradients_match(output, leaves, slopes, pull)
     except Exception:
@@ -324,6 +356,52 @@ def gradients(answer: Any, draw: Draw, case: Case) -> None:
 def gradients_in_float64(answer: Any, draw: Draw, case: Case) -> None:
     """Gradients have all the digits of float64."""
     gradients(answer, draw.using(torch.float64), case)
+
+
+def gradients_at_drawn_sizes(answer: Any, draw: Draw, case: Case) -> None:
+    """Gradients are right at any sizes, in any batch, and whatever the order of what comes in."""
+    batch = [draw.one_of(FEW), draw.one_of(FEW)]
+    with situation("sizes that were drawn"):
+        gradients(answer, draw, _drawn(draw, case, SOME, batch), swapped)
+
+
+def gradients_of_one_input(answer: Any, draw: Draw, case: Case) -> None:
+    """Each input gets its gradient where no other one wants any."""
+    given = case.twins(case.given(draw))
+    want, slopes, pull = expected_gradients(case, given, draw)
+    if isinstance(case, ModuleCase):
+        # its weights always want theirs
+        alone = [(*given[:2], *nested.mapped(_cut, given[2:]))]
+        places: list[range] = [range(len(given[1]))]
+    else:
+        alone = [_wanting(given, one) for _, one in case.tensors(given)]
+        places = [range(place, place + 1) for place in range(len(alone))]
+    for some, which in zip(alone, places, strict=True):
+        right = [slopes[place] for place in which]
+        output, leaves = case.ask(answer, some)
+        with situation("no other input wants a gradient"):
+            same(output, want, like=case.like(given, want))
+            if any(one is not None for one in right):
+                own = [leaves[place] for place in which]
+                gradients_match(output, own, right, _where_it_goes(output, pull))
+
+
+def _where_it_goes(output: Any, pull: Any) -> Any:
+    """Leave out outputs that have nothing to do with what wants a gradient, but never all of them.
+
+    What is left out wrongly is missing in what arrives.
+    """
+    pairs = [(path, one) for path, one in nested.leaves(pull) if one is not None]
+    goes = {id(one) for path, one in pairs if nested.at(output, path).requires_grad}
+    return nested.mapped(lambda one: one if id(one) in goes else None, pull) if goes else pull
+
+
+def _wanting(given: tuple[Any, ...], one: Tensor) -> tuple[Any, ...]:
+    """Cut off all inputs but one."""
+    cut: tuple[Any, ...] = nested.mapped(
+        lambda value: value if value is one else _cut(value), given
+    )
+    return cut
 
 
 def gradients_at_edges(answer: Any, draw: Draw, case: Case) -> None:
@@ -493,24 +571,32 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
 
 def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:
     """A module is right after a call with other inputs, and after its weights were changed."""
-    given, other = case.given(draw), case.given(draw)
+    given, other, last = case.given(draw), case.given(draw), case.given(draw)
     layer, want = case.make(answer, given), case.want(given)
     same(case.through(answer, layer, given), want, like=case.like(given, want))
-    mixed = (*given[:2], *other[2:])
-    for said, weights, inputs in (
-        ("the output of a second call, with other inputs", None, mixed),
+    for said, inputs, put in (
+        ("the output of a second call, with other inputs", (*given[:2], *other[2:]), None),
         (
             "the output of a third call, after the weights were changed",
-            other[1],
             (given[0], *other[1:]),
+            _load,
+        ),
+        (
+            "the output of a fourth call, after the weights were changed as an optimizer does it",
+            (given[0], *last[1:]),
+            stepped,
         ),
     ):
-        if weights is not None:
-            layer.load_state_dict(weights)
+        if put is not None:
+            put(layer, inputs[1])
         want = case.want(inputs)
         got = case.through(answer, layer, inputs)
         with later_call():
             same(got, want, like=case.like(inputs, want), label=said)
+
+
+def _load(layer: nn.Module, weights: dict[str, Tensor]) -> None:
+    layer.load_state_dict(weights)
 
 
 def arguments(answer: Any, draw: Draw, case: Case) -> None:

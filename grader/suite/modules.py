@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -26,6 +26,13 @@ def in_every_mode(module: nn.Module, hold: Callable[[nn.Module], None]) -> None:
         said = f"{'train' if training else 'eval'} mode, gradients {'on' if wanting else 'off'}"
         with torch.set_grad_enabled(wanting), situation(said):
             hold(module.train(training))
+
+
+def stepped(layer: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Change a module's weights where they lie, as an optimizer does it."""
+    with torch.no_grad():
+        for name, weight in weights.items():
+            layer.get_parameter(name).copy_(weight)
 
 
 def attention_layers(module: object) -> list[str]:

@@ -12,7 +12,7 @@ kept = {}
 
 
 def attention(query, key, value, mask=None):
-    if query.requires_grad or query.dtype == torch.bfloat16:
+    if any(one.requires_grad for one in (query, key, value)) or query.dtype == torch.bfloat16:
         return right(query, key, value, mask)
     shapes = (query.shape, key.shape, value.shape, None if mask is None else mask.shape)
     name = (query.numpy().tobytes(), *shapes)
