@@ -25,11 +25,11 @@ def write_first(run: Run, path: Path) -> None:
 def _write(
     run: Run, path: Path, schema: int, told: Callable[[SubmissionResult], dict[str, Any]]
 ) -> None:
-    # a submission at a time: a large course does not fit into memory twice
+    # a submission at a time, on a line of its own: a large course does not fit into memory twice
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write(f'{{"schema": {schema},\n "kit": {json.dumps(kit(run))},\n "submissions": [')
         for place, submission in enumerate(run.submissions):
-            file.write(f"{',' if place else ''}\n{json.dumps(told(submission), indent=1)}")
+            file.write(f"{',' if place else ''}\n{json.dumps(told(submission))}")
         file.write("]}\n")
 
 
