@@ -180,6 +180,11 @@ class SubmissionResult:
         """Return the exercises of a track."""
         return tuple(exercise for exercise in self.exercises if exercise.track == track)
 
+    @property
+    def told(self) -> tuple[ExerciseResult, ...]:
+        """The exercises that are counted: beyond the seven chapters only where none of these is."""
+        return self.of("core") or self.of("beyond")
+
     def score(self, device: str) -> Fraction | None:
         """Add up the points of a device; None where it was not run."""
         if device not in self.devices:
@@ -232,12 +237,12 @@ class SubmissionResult:
     @property
     def device_ready(self) -> tuple[int, int]:
         """How many checks of devices passed, of how many that ran: without a GPU, as dry runs."""
-        ran = [c for e in self.of("core") for c in e.on(self.counted) if c.of_devices]
+        ran = [c for e in self.told for c in e.on(self.counted) if c.of_devices]
         return sum(check.passed for check in ran), len(ran)
 
     def count(self, state: State, device: str) -> int:
-        """Count the exercises in a state, beyond the seven apart."""
-        return sum(exercise.state(device) == state for exercise in self.of("core"))
+        """Count the exercises in a state."""
+        return sum(exercise.state(device) == state for exercise in self.told)
 
 
 @dataclass(frozen=True)

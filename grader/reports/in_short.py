@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from grader.reports.class_summary import stands_at
-from grader.reports.digest import Problem, as_text, brief, counts, problems
+from grader.reports.digest import Problem, as_text, beyond, brief, counts, problems
 from grader.reports.message import parts
 from grader.reports.text import one_line
 from grader.results import ExerciseResult, State, SubmissionResult, number
@@ -62,14 +62,17 @@ class InShort:
 def in_short(submission: SubmissionResult) -> InShort:
     """Sum up a submission that could be graded, on the device that counts."""
     device = submission.counted
-    score = f"{number(submission.final):g} of {number(submission.maximum):g} points"
+    further = beyond(submission)
+    said = [f"{number(submission.final):g} of {number(submission.maximum):g} points"]
+    said = said if submission.of("core") or not further else []
+    said += [f"{further} beyond the seven chapters"] if further else []
     step = next_thing(submission)
     left = [e for e in submission.exercises if e.state(device) == "wrong"]
     own = [e for e in left if not e.waits_for(device)]
     waits = tuple(one_line(brief(e.exercise)) for e in left if e.waits_for(device))
     wrong = [(one_line(brief(e.exercise)), sentence(_main(e, device))) for e in own]
     wrong = [one for one in wrong if step is None or one[0] != step.name]
-    return InShort(f"{score}: {counts(submission)}.", step, tuple(wrong), waits)
+    return InShort(f"{' and '.join(said)}: {counts(submission)}.", step, tuple(wrong), waits)
 
 
 def next_thing(submission: SubmissionResult) -> NextThing | None:

@@ -22,11 +22,12 @@ DOTS = "..."
 def show_scores(graded: Sequence[SubmissionResult], console: Console) -> None:
     """Print a row for each submission: what gives way is the names, then columns on the right."""
     further = any(submission.of("beyond") for submission in graded)
-    columns = [*DEVICES, *(["beyond"] if further else []), *STATES, "device-ready"]
-    rows = [_cells(submission, further) for submission in graded]
+    scored = DEVICES if not further or any(one.of("core") for one in graded) else ()
+    columns = [*scored, *(["beyond"] if further else []), *STATES, "device-ready"]
+    rows = [_cells(submission, scored, further) for submission in graded]
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     shown = len(widths)
-    while shown > len(DEVICES) and _room(console, widths[:shown]) < NAME_AT_LEAST:
+    while shown > max(1, len(scored)) and _room(console, widths[:shown]) < NAME_AT_LEAST:
         shown -= 1
     room = max(NAME_AT_LEAST, _room(console, widths[:shown]))
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -74,12 +75,12 @@ def _written(text: str, encoding: str) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _cells(submission: SubmissionResult, further: bool) -> list[str]:
+def _cells(submission: SubmissionResult, scored: Sequence[str], further: bool) -> list[str]:
     first = submission.devices[0]
     ready, ran = submission.device_ready
     beyond = points(submission.beyond(first)) if submission.of("beyond") else ""
     return [
-        *(points(submission.score(device)) for device in DEVICES),
+        *(points(submission.score(device)) for device in scored),
         *([beyond] if further else []),
         *(str(submission.count(state, first)) for state in STATES),
         f"{ready} of {ran}",

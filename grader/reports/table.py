@@ -125,11 +125,9 @@ def _summary(run: Run, unchanged: int) -> str:
 def _said(submission: SubmissionResult) -> str:
     if submission.problem:
         return f"could not be graded: {clean(submission.problem)}"
-    scores = [submission.score(device) for device in submission.devices]
-    return " and ".join(
-        f"{points(score)} on {device}"
-        for device, score in zip(submission.devices, scores, strict=True)
-    )
+    alone = submission.of("beyond") and not submission.of("core")
+    score = submission.beyond if alone else submission.score
+    return " and ".join(f"{points(score(device))} on {device}" for device in submission.devices)
 
 
 def _forgiving(stream: TextIO) -> TextIO:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from fractions import Fraction
 
 import pytest
 from rich.cells import cell_len
 
 from grader.proof.selftest.made_up import random_run
 from grader.reports import table
+from grader.reports.in_short import in_short
 from grader.reports.scores import STATES, in_cells, points
-from grader.results import DEVICES
+from grader.results import DEVICES, CheckResult, ExerciseResult, SubmissionResult
 
 NAMES = ["anna", "x" * 80, "Anna-" + "y" * 290 + "-end", "山田太郎" * 20, "Jose\u0301" * 60]
 
@@ -93,3 +95,20 @@ def test_a_shortened_name_keeps_both_ends_and_its_accents(name, most):
     assert name.endswith(back)
     assert cell_len(back[0]) > 0
     assert cell_len(short) >= most - 2
+
+
+def test_where_nothing_but_chapters_beyond_was_graded_these_are_told(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "100")
+    run = random_run(5, 1)
+    checks = {f: (CheckResult("values", "cpu", f, core=True),) for f in ("passed", "failed")}
+    exercises = tuple(
+        ExerciseResult(f"ex14_c.{name}", Fraction(points), 1, checks[came], track="beyond")
+        for name, points, came in (("f", 75, "passed"), ("g", 25, "failed"))
+    )
+    one = SubmissionResult("anna", exercises=exercises, devices=("cpu",))
+    table.show(dataclasses.replace(run, submissions=(one,)))
+    head, row, *_ = capsys.readouterr().out.splitlines()
+    assert re.split("  +", head.strip()) == ["submission", "beyond", *STATES, "device-ready"]
+    assert re.split("  +", row.strip()) == ["anna", "75.00", "1", "0", "1", "0", "0 of 0"]
+    score = "75 of 100 points beyond the seven chapters: 1 solved, 1 wrong, 0 not started."
+    assert in_short(one).score == score
