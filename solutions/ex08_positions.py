@@ -211,10 +211,11 @@ def rotary_scores(
         tensor([[-0.2943,  0.3821],
                 [-0.7000, -0.2943]])
     """
-    if query.shape[-1:] != key.shape[-1:]:
-        raise ValueError(f"query and key differ: {tuple(query.shape)} and {tuple(key.shape)}")
-    if query.ndim < 2:
-        raise ValueError(f"query must be [*batch, q, d]: got {tuple(query.shape)}")
+    if query.ndim < 2 or query.shape[-1:] != key.shape[-1:]:
+        raise ValueError(
+            f"query must be [*batch, q, d] and key [*batch, k, d]: "
+            f"got {tuple(query.shape)} and {tuple(key.shape)}"
+        )
     d = query.shape[-1]
     turned_query = rotate_pairs(query, rotary_angles(query_positions, d, base))  # [*batch, q, d]
     turned_key = rotate_pairs(key, rotary_angles(key_positions, d, base))  # [*batch, k, d]

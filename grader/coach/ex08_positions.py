@@ -33,7 +33,7 @@ LINEAR = 'the stub of pairs_to_halves: "which multiplies by its transpose"'
 OWN = 'the stub of rotary_scores: "Each is turned by the angles of its own positions"'
 SCALE = 'chapter 2, The formula: "scaled = Q K^T / sqrt(d_k)"'
 ROOT = 'the stub of scale_scores: "neither the width itself nor its square"'
-COUNTED = 'If you want the sources: "It counts the pairs from 1"'
+COUNTED = 'chapter 8, If you want the sources: "It counts the pairs from 1"'
 
 
 def _angles_fit(positions, d_head):
@@ -596,8 +596,8 @@ pairs_to_halves = Task(
         "feature 2i + 1 was. Rows of the weight make features.",
         "Take the rows apart into heads, pairs, and first or second of a pair. Let the last two "
         "change places, and put the rows together again.",
-        "`weight.unflatten(0, (n_heads, -1, 2))` is [n_heads, d_head / 2, 2, d_in]; "
-        "transpose(1, 2) and flatten(0, 2) make [rows, d_in] of it.",
+        "`unflatten` on dimension 0 makes [n_heads, d_head / 2, 2, d_in] of the rows; transpose "
+        "the two in the middle, and `flatten` the first three: [rows, d_in] again.",
     ),
 )
 _rows_slip = _slips_of(pairs_to_halves, _weight_fits)
@@ -831,7 +831,11 @@ def turned_and_softmaxed(query, key, query_positions, key_positions, base=10000.
 FINDINGS = (
     Common(
         "angles_are_not_float32",
-        lambda found: found.kind == "dtype" and found.expected.dtype == torch.float32,
+        lambda found: (
+            found.kind == "dtype"
+            and found.expected.dtype == torch.float32
+            and found.actual.dtype in (torch.float16, torch.bfloat16)
+        ),
         "This has to be float32: angles are, whatever the dtype of the positions is, and turned "
         "rows are if x is.",
     ),

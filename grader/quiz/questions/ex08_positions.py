@@ -70,7 +70,7 @@ def a_right_angle_of_pairs(draw: Random) -> Asked:
 
 @asks("rotate_halves")
 def the_words_example_by_halves(draw: Random) -> Asked:
-    x = draw.choice([(3, 4, 1, 2), (2, 5, 4, 1), (5, 1, 2, 3)])
+    x = draw.choice([(3, 4, 1, 2), (2, 5, 4, 1), (5, 1, 2, 3), (4, 1, 3, 5), (1, 3, 5, 2)])
     c, s, c2, s2 = cos(2), sin(2), cos(0.02), sin(0.02)
     a, b, e, f = x
     return number(
@@ -95,7 +95,7 @@ def the_words_example_by_halves(draw: Random) -> Asked:
 
 @asks("pairs_to_halves")
 def where_a_row_goes(draw: Random) -> Asked:
-    half = draw.choice([3, 4, 5])
+    half = draw.choice([3, 4, 5, 6, 8])
     i = draw.randint(1, half - 2)
     new = 2 * half + half + i
     return number(
@@ -115,7 +115,7 @@ def where_a_row_goes(draw: Random) -> Asked:
 
 @asks("rotary_scores")
 def both_moved(draw: Random) -> Asked:
-    far = draw.choice([50, 100, 1000])
+    far = draw.choice([40, 50, 100, 200, 300, 1000])
     return number(
         "A query (1, 0) stands at place 5, a key (1, 0) at place 3, and their score is "
         f"cos 2 / sqrt(2) = -0.2943. What is it with the query at place {5 + far}, and the key at "
@@ -135,7 +135,7 @@ def both_moved(draw: Random) -> Asked:
 
 @asks("rotary_scores")
 def another_distance(draw: Random) -> Asked:
-    m, n = draw.choice([(4, 1), (7, 6), (9, 4)])
+    m, n = draw.choice([(4, 1), (7, 6), (9, 4), (8, 5), (6, 2), (5, 4)])
     return number(
         f"A query (1, 0) stands at place {m}, and a key (0, 1) at place {n}. What is their scaled "
         f"score? cos {m - n} = {cos(m - n):.4f}, sin {m - n} = {sin(m - n):.4f}.",
@@ -153,7 +153,7 @@ def another_distance(draw: Random) -> Asked:
 
 @asks_why("rotary_angles")
 def why_float32(draw: Random) -> Asked:
-    power = draw.choice([12, 13, 14])
+    power = draw.choice([11, 12, 13, 14, 15])
     return number(
         f"bfloat16 keeps 8 binary digits of a number. At position {2**power} = 2^{power}, how far "
         "apart are the angles of pair 0 that it can tell from each other?",
@@ -171,15 +171,16 @@ def why_float32(draw: Random) -> Asked:
 
 
 @asks_why("rotate_pairs")
-def why_a_turn(_: Random) -> Asked:
+def why_a_turn(draw: Random) -> Asked:
+    far = draw.choice([6, 13, 19, 25, 44])
     return choice(
         "A query of place m and a key of place n are both turned. Why does their score not change "
-        "if both words move on by 7 places?",
+        f"if both words move on by {far} places?",
         "both are turned by the same angle, and the angle between them stays",
         {
             "the softmax evens it out": "The softmax comes later: the scores themselves stay.",
-            "7 places are nearly a full circle": "For pair 0 they are, but any other number of "
-            "places would do, too.",
+            f"{far} places are nearly a whole number of circles": "For pair 0 they are, but any "
+            "other number of places would do, too.",
             "turned rows have length 1": "A turn keeps whatever length a row has.",
         },
         why="The dot product depends on the lengths, which a turn keeps, and on the angle between "
@@ -222,7 +223,7 @@ def why_not_the_values(draw: Random) -> Asked:
 
 @asks_why("rotary_scores")
 def why_not_from_zero(draw: Random) -> Asked:
-    late, key = draw.choice([(40, 38), (60, 59), (25, 22)])
+    late, key = draw.choice([(40, 38), (60, 59), (25, 22), (33, 28), (71, 67)])
     batch = size(1, 8)
     return number(
         f"A decoder hands over one new query, {batch}, at place {late}, and counts its position "
