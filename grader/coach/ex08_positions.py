@@ -11,6 +11,8 @@ from grader.coach import Task
 from grader.coach.common import Common
 from grader.pictures.drawings import draws
 
+TRACK = "beyond"
+
 ANGLE = 'chapter 8, The formula: "angle(p, i) = p * base^(-2i / d_head)"'
 TURN = 'chapter 8, The formula: "(u, v)  ->  (u cos a - v sin a,  u sin a + v cos a)"'
 COUNTER = 'chapter 8, The formula: "Turn it about 0, counter-clockwise"'
