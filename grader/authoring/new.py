@@ -20,7 +20,7 @@ def write(stem: str, names: list[str]) -> list[Path]:
     """Write a chapter, and return its files.
 
     Args:
-        stem: such as `ex08_positions`.
+        stem: such as `ex14_running`.
         names: its functions; if there are none, one that is called like the chapter.
 
     Raises:
@@ -28,7 +28,7 @@ def write(stem: str, names: list[str]) -> list[Path]:
     """
     found = STEM.fullmatch(stem)
     if found is None:
-        raise NotWritten(f"`{stem}` is no chapter's name, such as ex08_positions")
+        raise NotWritten(f"`{stem}` is no chapter's name, such as ex14_running")
     names = names or [found.group(2)]
     for name in names:
         if not name.isidentifier() or name.startswith("_"):

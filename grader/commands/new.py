@@ -11,7 +11,7 @@ HELP = "write the four files of a new chapter"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the chapter's name, and those of its functions."""
-    parser.add_argument("stem", metavar="STEM", help="ex08_positions")
+    parser.add_argument("stem", metavar="STEM", help="ex14_running")
     parser.add_argument(
         "names", metavar="FUNCTION", nargs="*", help="its functions (default: one, as the chapter)"
     )

@@ -131,6 +131,7 @@ def spoils_for(exercise: Exercise, device: str = "cpu") -> list[Spoil]:
         "built_otherwise": built,
         "returns_several": not built,
         "returns_list": not built,
+        "becomes_float32": any(case.dtype != torch.float32 for case in cases),
         "gradient_cut_for_one_input": several,
         "view_of_scattered_memory": scattered,
         # right on the one GPU that the checks run on

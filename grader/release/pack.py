@@ -64,7 +64,7 @@ def pack(
     files.update(_texts(chapters))
     files.update(_elsewhere([one for one in every if one not in chapters]))
     suites = _suites(chapters)
-    # `finish` loads the last chapter's coach, whatever chapters are in the pack
+    # `finish` loads chapter 7's coach, whatever chapters are in the pack
     files.update(_code({**suites, **_coaches(every)}, [one.stem for one in chapters]))
     files.update(record({path.stem.removeprefix("test_"): text for path, text in suites.items()}))
     files.update(sealed_ways(chapters) if compare else {})

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from grader.coach import Slip
 
 WIDTH = 100
+SAID_BY_A_COACH = {"ERRORS", "FINDINGS", "TRACK"}
 
 
 @dataclass
@@ -134,8 +135,9 @@ def _is_root_of_a_suite(node: ast.stmt) -> bool:
 
 
 def _is_root_of_a_coach(node: ast.stmt) -> bool:
-    named = {ast.unparse(one) for one in getattr(node, "targets", ())}
-    return _is_task(node) or _marked(node, "draws") or bool(named & {"ERRORS", "FINDINGS"})
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", ())
+    named = {ast.unparse(one) for one in targets}
+    return _is_task(node) or _marked(node, "draws") or bool(named & SAID_BY_A_COACH)
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -143,7 +143,7 @@ def totals(results: Sequence[ExerciseResult], device: str) -> Iterator[Text]:
         stems = dict.fromkeys(result.stem for result in further)
         says = f"{len(stems)} more chapters" if len(stems) > 1 else "one more chapter"
         where = places.short(places.EXERCISES / f"{next(iter(stems))}.py")
-        yield Text(f"{'beyond':<{TITLE}}{says}, with 100 points of their own: {where}", "dim")
+        yield Text(f"{'beyond':<{TITLE}}{says}, 100 points besides: {where}", "dim")
 
 
 def _total(title: str, results: Sequence[ExerciseResult], device: str) -> Text:

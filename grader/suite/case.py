@@ -132,8 +132,11 @@ class Case:
 
     def like(self, given: tuple[Any, ...], want: Any) -> Tensor | None:
         """Return what the output's floats must be like; None: like what should come out."""
-        found = first_float(given) if any(map(floating, nested.flat(want))) else None
-        return found if found is None or self.dtype is None else found.new_empty(0).to(self.dtype)
+        floats = [one for one in nested.flat(want) if floating(one)]
+        found = first_float(given) if floats else None
+        if self.dtype is None or not floats:
+            return found
+        return (floats[0] if found is None else found).new_empty(0).to(self.dtype)
 
     def twins(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """Copy the inputs, so that gradients are collected for what is expected of them."""

@@ -71,8 +71,13 @@ class Plan:
         return list(dict.fromkeys(task.stem for task in self.tasks))
 
     def begun(self, folder: Folder) -> list[PlannedTask]:
-        """List the tasks that count for a student: beyond the seven chapters, those once begun."""
+        """List the tasks that count for a student: beyond the seven chapters, those once begun.
+
+        Where there are no others, all count.
+        """
         further = {task.stem for task in self.tasks if task.track != "core"}
+        if len(further) == len(self.stems()):
+            return [*self.tasks]
         left_out = {stem for stem in further if not folder.has_begun(stem)}
         return [task for task in self.tasks if task.stem not in left_out]
 

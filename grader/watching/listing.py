@@ -16,8 +16,8 @@ NARROW, NARROWER = 80, 29
 
 
 def listing(view: View, width: int) -> RenderableType:
-    """Draw a block for each chapter: one below the other, in as many columns as there is room."""
-    stems = view.plan.stems()
+    """Draw a block for each chapter that counts: in as many columns as there is room."""
+    stems = list(dict.fromkeys(task.stem for task in view.plan.begun(view.folder)))
     one = WIDTH if width >= NARROW else NARROWER
     count = max(1, min(len(stems), (width + 2) // (one + 2)))
     longest = -(-sum(len(view.plan.chapter(stem)) + 1 for stem in stems) // count)

@@ -57,6 +57,12 @@ def wrong_by_exercise() -> Wrong:
     return found
 
 
+def _names() -> dict[str, list[str]]:
+    """Return the seven chapters with their exercises: of others not every variant has a file."""
+    core = (one for one in catalogue().chapters if one.track == "core")
+    return {one.stem: [exercise.name for exercise in one.exercises] for one in core}
+
+
 def answers(kind: str, dice: random.Random, remark: str) -> Answers:
     """Write the answers of a student.
 
@@ -66,7 +72,7 @@ def answers(kind: str, dice: random.Random, remark: str) -> Answers:
         remark: which nobody else makes.
     """
     base = dice.choice(bases())
-    files = {stem: _text(base / f"{stem}.py") for stem in catalogue().names()}
+    files = {stem: _text(base / f"{stem}.py") for stem in _names()}
     if kind == "mixed":
         files = mixed(base, MIXED, dice)
     elif kind == "spoiled":
@@ -85,7 +91,7 @@ def mixed(base: Path, odds: Odds, dice: random.Random) -> dict[str, str]:
     """Take a stranger's right answer, with some functions exchanged for wrong or untouched ones."""
     wrong = wrong_by_exercise()
     files = {}
-    for stem, names in catalogue().names().items():
+    for stem, names in _names().items():
         text = [_text(base / f"{stem}.py")]
         for name in names:
             kind = dice.choices(("right", "wrong", "untouched"), odds)[0]
@@ -100,7 +106,7 @@ def mixed(base: Path, odds: Odds, dice: random.Random) -> dict[str, str]:
 def _spoiled(files: dict[str, str], dice: random.Random) -> dict[str, str]:
     names = [
         (stem, name)
-        for stem, each in catalogue().names().items()
+        for stem, each in _names().items()
         for name in each
         if re.search(rf"^def {name}\(", files[stem], re.MULTILINE)
     ]

@@ -15,7 +15,7 @@ import pytest
 from grader.chapters import ChapterError, places
 from grader.proof.selftest.written import STEM, copy_of_the_kit, put_example
 
-NEW = "ex09_shares"
+NEW = "ex15_shares"
 CAPSTONE = "ex07_model"
 
 
@@ -59,7 +59,7 @@ def test_what_new_writes_is_proved_and_counts(kit):
     again = run(kit, "grader", "new", NEW)
     assert again.returncode == 2
     assert f"exercises/{NEW}.py is there already" in again.stderr
-    done = run(kit, "grader", "new", "ex10_layers", "weigh", "Layer")
+    done = run(kit, "grader", "new", "ex16_layers", "weigh", "Layer")
     assert done.returncode == 2
     assert "`Layer` is a class's name" in done.stderr
     done = run(kit, "grader", "check", f"{NEW}.share", "--jobs", "1")

@@ -10,6 +10,9 @@ from fractions import Fraction
 
 import pytest
 
+from grader.chapters import places
+from grader.chapters.tracks import beyond
+from grader.proof.selftest.packs import run_in
 from grader.proof.selftest.written import copy_of_the_kit
 from grader.reports.board import board
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
@@ -26,8 +29,10 @@ def run(kit, *arguments, code=0):
 
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory):
-    """A copy of the kit with one more chapter, beyond the seven, of which all counts are known."""
+    """A copy of the kit with one chapter beyond the seven, of which all counts are known."""
     folder = copy_of_the_kit(tmp_path_factory.mktemp("kit"))
+    for path in (one for stem in beyond() for one in places.files_of(stem)):
+        (folder / path.relative_to(places.ROOT)).unlink()
     run(folder, "grader", "new", STEM, "weigh", "share")
     coach = folder / "grader" / "coach" / f"{STEM}.py"
     said = coach.read_text(encoding="utf-8")
@@ -49,11 +54,9 @@ def begun(kit):
 
 def test_untouched_it_is_one_line(kit):
     said = run(kit, "pytest", "-q", code=1)
-    where = f"exercises/{STEM}.py"
     further = [line for line in said.splitlines() if line.startswith("beyond")]
     assert len(further) == 1
-    assert "with 100 points of their own" in further[0]
-    assert where in " ".join(said.split())
+    assert further[0].endswith(f"one more chapter, 100 points besides: exercises/{STEM}.py")
     assert said.count(STEM) == 1
     assert "0 of 100 points: 0 solved, 0 wrong, 30 not started" in said
     shown = run(kit, "grader")
@@ -74,6 +77,22 @@ def test_asked_for_it_runs(kit):
     assert "beyond        0 of 100 points: 0 solved, 0 wrong, 2 not started" in said
     assert "total " not in said
     assert "next          weigh" in said
+
+
+def test_in_the_pack_it_is_beyond_as_well(kit, tmp_path):
+    run(kit, "grader", "release", str(tmp_path), "--chapters", f"ex01_scores,{STEM}")
+    said = run_in(tmp_path, "-m", "pytest", "-q").stdout
+    assert "total         0 of 100 points: 0 solved, 0 wrong, 6 not started" in said
+    assert f"beyond        one more chapter, 100 points besides: exercises/{STEM}.py" in said
+
+
+def test_a_pack_of_nothing_else_begins_with_it(kit, tmp_path):
+    run(kit, "grader", "release", str(tmp_path), "--chapters", STEM)
+    for arguments in (["pytest", "-q"], ["grader"]):
+        said = run_in(tmp_path, "-m", *arguments).stdout
+        assert "beyond        0 of 100 points: 0 solved, 0 wrong, 2 not started" in said
+        assert "total " not in said
+        assert f"next          weigh, exercises/{STEM}.py" in said
 
 
 def test_a_track_is_core_or_beyond(kit):
@@ -151,3 +170,12 @@ def test_the_board_counts_what_was_run_of_it(tmp_path):
     assert "total         100 of 100 points" in said
     assert "beyond        60 of 60 points in what was run" in said
     assert "ex15_d" not in said.split("next")[0]
+
+
+def test_the_board_points_to_the_first_of_several(tmp_path):
+    results = [
+        result("ex01_a.f", "core", 100, True), result("ex14_c.h", "beyond", 60),
+        result("ex15_d.i", "beyond", 40),
+    ]  # fmt: skip
+    said = board(results, tmp_path, device="cpu")
+    assert "beyond        2 more chapters, 100 points besides: exercises/ex14_c.py\n" in said

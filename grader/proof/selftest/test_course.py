@@ -93,7 +93,9 @@ def run_of(**students):
         exercises = []
         for one in catalogue().exercises():
             checks = made(3, 1, 2 if one.full in waiting else 0)
-            exercises.append(ExerciseResult(one.full, one.points, len(checks), tuple(checks)))
+            exercises.append(
+                ExerciseResult(one.full, one.points, len(checks), tuple(checks), track=one.track)
+            )
         submissions.append(SubmissionResult(name, exercises=tuple(exercises), devices=("cpu",)))
     return Run("1", "2", 3, {"cpu": "run", "cuda": "not asked"}, tuple(submissions))
 
@@ -121,6 +123,13 @@ def test_weights_make_the_points(rules):
     assert by_stem["ex03"] == 10
     assert by_stem["ex06"] + by_stem["ex07"] == 40
     assert all(e.points * 100 == int(e.points * 100) for e in anna.exercises)
+
+
+def test_what_no_week_names_does_not_count(rules):
+    course = rules('[[week]]\nchapters = ["ex04_softmax"]\nweight = 10')
+    [anna] = applied(course, run_of(anna=()), Times({})).submissions
+    assert {one.stem for one in anna.exercises} == {"ex04_softmax"}
+    assert anna.maximum == anna.score("cpu") == 10
 
 
 def test_each_day_that_has_begun_costs_up_to_a_limit(rules):
@@ -252,7 +261,8 @@ def test_the_recipe_is_a_course(tmp_path):
     file.write_text(text.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
     course = course_for(file, (), (), catalogue())
     assert course is not None
-    assert list(course.exercises) == [exercise.full for exercise in catalogue().exercises()]
+    core = [one.full for one in catalogue().exercises() if one.track == "core"]
+    assert list(course.exercises) == core
     assert sum(week.weight for week in course.weeks) == 100
     assert course.extensions["jane_doe"] == {0: dt.timedelta(days=3)}
     assert course.extensions["obrienvera_12960"] == {2: dt.timedelta(days=7)}

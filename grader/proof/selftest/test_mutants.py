@@ -31,6 +31,12 @@ def test_no_two_mutants_are_one(folder):
     assert all(mutant.function and mutant.before != mutant.after for mutant in made)
 
 
+def test_a_folder_may_lack_a_chapter(folder):
+    (folder / "ex03_masking.py").unlink()
+    made = prove._mutants(folder, folder.name, [STEM, "ex03_masking"])
+    assert {mutant.stem for mutant in made} == {STEM}
+
+
 def test_a_mutant_is_told_and_an_equivalent_one_is_searched_for(folder):
     source = (folder / f"{STEM}.py").read_text(encoding="utf-8")
     (folder / f"{STEM}.py").write_text(

@@ -22,7 +22,7 @@ from grader.release.pack import AS_THEY_ARE
 from grader.suite.compare import Finding
 from grader.suite.promises import docstring_of, rules
 
-CHAPTER = re.compile(r'chapter (\d), ([^:"]+): "(.+)"')
+CHAPTER = re.compile(r'chapter (\d+), ([^:"]+): "(.+)"')
 STUB = re.compile(r'the stub of (\w+): "(.+)"')
 RULE = re.compile(r"exercises/RULES\.md, ([\w-]+)")
 CARD = re.compile(r"exercises/CARDS\.md: python -m grader hint (\w+)")

@@ -192,7 +192,7 @@ def test_independent_answers_are_left_alone(variants):
 def test_who_hands_in_the_reference_is_like_nobody(names):
     source = read(places.SOLUTIONS)
     found = shapes({file: disguised(text) for file, text in source.items()}, names)
-    assert len(found) == 30
+    assert len(found) == sum(map(len, names.values()))
     result = compared(a=found, b=found)
     assert result.pairs == ()
     assert result.compared == 2

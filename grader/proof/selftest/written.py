@@ -9,7 +9,7 @@ from pathlib import Path
 
 from grader.chapters import places
 
-STEM = "ex08_running"
+STEM = "ex14_running"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 RAISE = re.compile(r"^( *)raise NotImplementedError\(.*\)$", re.MULTILINE)
 
