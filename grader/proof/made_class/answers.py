@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from grader.chapters import catalogue, places
+from grader.chapters.tracks import beyond
 from grader.proof.strangers import wrong_answers
 
 Odds = tuple[int, int, int]
@@ -59,8 +60,8 @@ def wrong_by_exercise() -> Wrong:
 
 def _names() -> dict[str, list[str]]:
     """Return the seven chapters with their exercises: of others not every variant has a file."""
-    core = (one for one in catalogue().chapters if one.track == "core")
-    return {one.stem: [exercise.name for exercise in one.exercises] for one in core}
+    further = beyond()
+    return {stem: names for stem, names in catalogue().names().items() if stem not in further}
 
 
 def answers(kind: str, dice: random.Random, remark: str) -> Answers:
