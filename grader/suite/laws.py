@@ -8,7 +8,8 @@ that fails ends them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -345,10 +346,21 @@ def gradients(
     same(output, want, like=case.like(given, want))
     if laid is not None:
         pull = nested.mapped(lambda one: one if one is None else laid(one), pull)
-    try:
+    with _unless_changed(answer, case, given, before):
         gradients_match(output, leaves, slopes, pull)
+
+
+@contextmanager
+def _unless_changed(
+    answer: Any, case: Case, given: tuple[Any, ...], before: tuple[Any, ...]
+) -> Iterator[None]:
+    """Say of what goes wrong on the way back that an input was changed in place, if it was.
+
+    PyTorch's own words say nothing of it.
+    """
+    try:
+        yield
     except Exception:
-        # what was changed in place goes wrong on the way back, in words that say nothing of it
         _unchanged(answer, case, given, before)
         raise
 
@@ -378,12 +390,14 @@ def gradients_of_one_input(answer: Any, draw: Draw, case: Case) -> None:
         places = [range(place, place + 1) for place in range(len(alone))]
     for some, which in zip(alone, places, strict=True):
         right = [slopes[place] for place in which]
+        before = copied(some)
         output, leaves = case.ask(answer, some)
         with situation("no other input wants a gradient"):
             same(output, want, like=case.like(given, want))
             if any(one is not None for one in right):
                 own = [leaves[place] for place in which]
-                gradients_match(output, own, right, _where_it_goes(output, pull))
+                with _unless_changed(answer, case, some, before):
+                    gradients_match(output, own, right, _where_it_goes(output, pull))
 
 
 def _where_it_goes(output: Any, pull: Any) -> Any:
