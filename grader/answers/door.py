@@ -19,6 +19,7 @@ from torch import nn
 from grader import nested
 from grader.answers.kept import Became, Kept
 from grader.answers.switches import put_back_from, standing
+from grader.costs import Counting
 from grader.dry_run import Crossing, Mistake, Place
 from grader.reading.families import Family
 
@@ -84,6 +85,7 @@ class Answers(Protocol):
     became: list[Became]
     switches_left: list[tuple[str, str]]
     crossing: Crossing | None
+    counting: Counting | None
 
     @property
     def loaded(self) -> Sequence[str]:
@@ -106,6 +108,9 @@ class Answers(Protocol):
 
     def runs_here(self, module: nn.Module) -> bool:
         """Tell whether a call of a module runs it in this process."""
+
+    def begins_to_count(self) -> Counting:
+        """Count from now on what calls cost, wherever they run, until `counting` is None."""
 
     def begin(self, seed: int) -> None:
         """Begin a check, with torch's own generators at `seed`."""
@@ -163,7 +168,7 @@ class Answer:
             raise AttributeError(name)
         made = self._replaced.get(name)
         if made is not None:
-            made = crossed(made, self._world.crossing)
+            made = around(made, self._world)
         else:
             made = self._world.function(self._stem, name)
 
@@ -306,6 +311,15 @@ class Answer:
         finally:
             self._world.crossing = None
 
+    @contextlib.contextmanager
+    def counted(self) -> Iterator[Counting]:
+        """Count what the calls inside cost; a way back is counted inside of `way_back()`."""
+        counting = self._world.begins_to_count()
+        try:
+            yield counting
+        finally:
+            self._world.counting = None
+
     def goes_back_its_own_way(self) -> bool:
         """Tell whether code of the answer may have a part in a backward pass."""
         return self._world.goes_back_its_own_way()
@@ -313,7 +327,7 @@ class Answer:
     def moved(self, module: nn.Module) -> Callable[..., Any]:
         """Return a module that was moved to the pretended GPU, if calls are made there."""
         here = self._world.runs_here(module)
-        return crossed(module, self._world.crossing) if here else module
+        return around(module, self._world) if here else module
 
     def seed(self, seed: int) -> None:
         """Seed torch's own generator, where the answer runs."""
@@ -372,8 +386,12 @@ def _overwrite(value: Any) -> None:
                 one.fill_(1)
 
 
-def crossed(made: Callable[..., Any], crossing: Crossing | None) -> Callable[..., Any]:
-    """Let a call run on the pretended machine, if there is one."""
-    if crossing is None:
-        return made
-    return lambda *args, **kwargs: crossing.call(made, args, kwargs)
+def around(made: Callable[..., Any], world: Answers) -> Callable[..., Any]:
+    """Let calls run on the pretended machine, or be counted, while that is asked for."""
+    by = world.crossing or world.counting
+    return made if by is None else called_by(by, made)
+
+
+def called_by(by: Crossing | Counting, made: Callable[..., Any]) -> Callable[..., Any]:
+    """Let something else make the calls."""
+    return lambda *args, **kwargs: by.call(made, args, kwargs)

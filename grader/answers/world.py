@@ -23,10 +23,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from grader.answers.door import crossed
+from grader.answers.door import around
 from grader.answers.kept import Became
 from grader.answers.ready_made import noticing
 from grader.answers.switches import PutBack, put_back
+from grader.costs import Counting
 from grader.dry_run import Crossing
 from grader.reading.calls import goes_back_its_own_way
 from grader.reading.families import Family
@@ -75,6 +76,7 @@ class World(MetaPathFinder, Loader):
         self._active = 0
         self.asked = 0
         self.crossing: Crossing | None = None
+        self.counting: Counting | None = None
         self.became: list[Became] = []
         self.switches_left: list[tuple[str, str]] = []
 
@@ -102,7 +104,7 @@ class World(MetaPathFinder, Loader):
         if not callable(made):
             kind, file = type(made).__name__, self.path(stem).name
             raise Missing(f"`{name}` in {file} is a {kind}, not a function")
-        return crossed(made, self.crossing)
+        return around(made, self)
 
     def found(self, stem: str, name: str) -> Any:
         """Return what a chapter has under the name of an exercise; None if it has nothing."""
@@ -124,6 +126,11 @@ class World(MetaPathFinder, Loader):
     def runs_here(self, module: nn.Module) -> bool:  # noqa: ARG002
         """Tell whether a call of a module runs it in this process."""
         return True
+
+    def begins_to_count(self) -> Counting:
+        """Count from now on what calls cost, until `counting` is None."""
+        self.counting = Counting(self.called)
+        return self.counting
 
     def begin(self, seed: int) -> None:
         """Begin a check, with torch's own generators at `seed`."""

@@ -14,6 +14,7 @@ from grader.coach import Slip
 from grader.coach.common import OTHER_ORDER, RANDOM, Common, common_slip, fill
 from grader.coach.errors import ErrorSlip, error_slip
 from grader.coach.relations import relation
+from grader.costs import Cost
 from grader.judging.misfits import NOT_REFUSED
 from grader.judging.outcome import Outcome, contents, describe, is_time_limit
 from grader.judging.promise import promise
@@ -267,15 +268,16 @@ def drawing(outcome: Outcome, width: int = WIDTH) -> list[str]:
 
 
 def _line(outcome: Outcome) -> list[str]:
-    """Show the line of a mistake of devices."""
+    """Show the line of a mistake of devices, or the one that made the largest tensor."""
     found = outcome.finding
-    mistake = found.mistake if found is not None else None
-    if mistake is None or not mistake.file:
+    cost = found.actual if found is not None and isinstance(found.actual, Cost) else None
+    place = cost or (found.mistake if found is not None else None)
+    if place is None or not place.file:
         return []
     line = traceback.FrameSummary(
-        mistake.file, mistake.line, mistake.function, lookup_line=False, line=mistake.text
+        place.file, place.line, place.function, lookup_line=False, line=place.text
     )
-    return _frames([line])
+    return _frames([line]) + ([f"        makes the largest tensor, {cost.shape}"] if cost else [])
 
 
 def _also(outcome: Outcome) -> list[str]:

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from grader import nested
-from grader.answers.door import call_again, crossed
+from grader.answers.door import call_again, called_by
 from grader.answers.kept import flags, numbered, others
 from grader.answers.ready_made import noticing_names
 from grader.answers.switches import put_back_from, standing
+from grader.costs import Counting
 from grader.dry_run import Crossing
 from grader.reading.families import Family
 from grader.remote import kernels, raised, trees
@@ -186,7 +187,9 @@ class Worker(End):
         """Go backward through what an earlier call has made."""
         header = message.header
         crossing = self._crossing(header) if "crosses" in header else None
+        counting = self._counting(header) if "counts" in header else None
         around = NOTHING if crossing is None else crossing.backward_too()
+        around = around if counting is None else counting.way_back()
         del self._seen[:]
         try:
             with self._noticed(_family(header)), around, SoftLimit(header["ms"]):
@@ -197,6 +200,8 @@ class Worker(End):
             say["seen"] = self._seen[:MOST_WARNINGS]
         if crossing is not None:
             say["mistakes"] = [one.said() for one in crossing.trip.mistakes]
+        if counting is not None:
+            say["costs"] = counting.said()
         return say, parcel
 
     def on_call(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
@@ -237,7 +242,9 @@ class Worker(End):
     def _calls(self, made: Callable[..., Any], header: dict[str, Any]) -> Callable[..., Any]:
         """Return what is called: many times, or on the pretended machine, if the judge says so."""
         if "crosses" in header:
-            return crossed(made, self._crossing(header))
+            return called_by(self._crossing(header), made)
+        if "counts" in header:
+            return called_by(self._counting(header), made)
         if "again" in header:
             same = header["again"] == "same"
             return lambda *a, **k: call_again(made, a, k, same=same)
@@ -290,6 +297,8 @@ class Worker(End):
         self.forget_graphs()
         self.crossing: Crossing | None = None
         self._crossed = 0
+        self.counting: Counting | None = None
+        self._counted = 0
         self.world.begin(seed)
         # what an answer draws without torch is the same as well, whichever checks ran before
         random.seed(seed)
@@ -301,6 +310,12 @@ class Worker(End):
         if self.crossing is None or number != self._crossed:
             self.crossing, self._crossed = Crossing(self.world.called, list(forgiven)), number
         return self.crossing
+
+    def _counting(self, header: dict[str, Any]) -> Counting:
+        """Return what counts the costs that the judge means."""
+        if self.counting is None or header["counts"] != self._counted:
+            self.counting, self._counted = Counting(self.world.called), header["counts"]
+        return self.counting
 
     def there(self, value: Any, device: Any) -> Any:
         """Put what has come from the judge where the answer wants it."""
@@ -361,6 +376,8 @@ class Worker(End):
                 told["seen"] = self._seen[:MOST_WARNINGS]
             if self.crossing is not None and "crosses" in header:
                 told["mistakes"] = [one.said() for one in self.crossing.trip.mistakes]
+            if "counts" in header:
+                told["costs"] = self._counting(header).said()
             if self._warned:
                 told["warnings"] = self._warned[:]
 

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from grader import nested
 from grader.answers.kept import Became, numbered
 from grader.answers.switches import OF_CALLS
+from grader.costs import Counting
 from grader.dry_run import ELSEWHERE, Crossing, heard
 from grader.reading.calls import goes_back_its_own_way, ready_made
 from grader.reading.families import Family
@@ -105,6 +106,8 @@ class RemoteWorld(End):
         self._notice: Family | None = None
         self._way: Crossing | None = None
         self._crossed = 0
+        self.counting: Counting | None = None
+        self._counted = 0
         self._seen: list[str] = []
         self._generators: dict[int, torch.Generator] = {}
         self._twins: dict[int, Twin] = {}
@@ -120,6 +123,12 @@ class RemoteWorld(End):
     def crossing(self, way: Crossing | None) -> None:
         self._way = way
         self._crossed += way is not None
+
+    def begins_to_count(self) -> Counting:
+        """Count from now on what calls cost, over there, until `counting` is None."""
+        self._counted += 1
+        self.counting = Counting(self.called, here=False)
+        return self.counting
 
     def load(self, stem: str) -> None:
         """Import a chapter, with those that it imports."""
@@ -286,7 +295,9 @@ class RemoteWorld(End):
         return {**({"notice": self._notice} if self._notice else {}), **self._crosses()}
 
     def _crosses(self) -> dict[str, Any]:
-        """Say whether to do it on the pretended machine, and which lines are forgiven there."""
+        """Say whether to count it, or to do it on the pretended machine, lines forgiven there."""
+        if self.counting is not None:
+            return {"counts": self._counted}
         if self.crossing is None:
             return {}
         forgiven = sorted(self.crossing.trip.forgiven)
@@ -418,6 +429,8 @@ class RemoteWorld(End):
             if (self._calling, name) not in self.switches_left:
                 self.switches_left.append((self._calling, name))
         self._seen += words(header.get("seen"))[: max(0, MOST_SEEN - len(self._seen))]
+        if self.counting is not None:
+            self.counting.hears(header.get("costs"))
         if self.crossing is not None:
             for mistake in heard(header.get("mistakes")):
                 self.crossing.trip.add(mistake)

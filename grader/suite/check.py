@@ -20,9 +20,9 @@ from grader.suite.promises import RETURNS, Citation
 Body = TypeVar("Body", bound=Callable[..., None])
 
 # what a check may be about, in the order in which failures are told
-ABOUT = ("values", "shapes", "gradients", "dtypes", "devices", "calls", "edges")
+ABOUT = ("values", "shapes", "gradients", "costs", "dtypes", "devices", "calls", "edges")
 # those that nothing of the exercise is earned without; the others are its polish
-CORE = ("values", "shapes", "gradients")
+CORE = ("values", "shapes", "gradients", "costs")
 
 
 class NoExercise(ValueError):

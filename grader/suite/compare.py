@@ -18,7 +18,7 @@ from grader.suite.tolerance import Tolerance
 
 Kind = Literal[
     "built", "type", "shape", "dtype", "device", "value", "no gradient", "changed", "switched",
-    "not refused", "refused badly", "forbidden", "plain",
+    "not refused", "refused badly", "forbidden", "plain", "cost",
 ]  # fmt: skip
 # what is compared, if nothing else is said
 OUTPUT = "the output"

@@ -21,6 +21,7 @@ from grader.suite import devices, tolerance
 from grader.suite.case import Case, copied, exact, floating
 from grader.suite.check import check, vary
 from grader.suite.compare import Finding, later_call, of_gradients, same, situation, unchanged
+from grader.suite.costs import Growth, grows
 from grader.suite.draw import Draw
 from grader.suite.expected import worked_out
 from grader.suite.module_case import ModuleCase
@@ -66,6 +67,7 @@ def checks_by_law(
     special: Sequence[Case] = (),
     refusals: Sequence[Refusal] = (),
     empty: Sequence[Case] = (),
+    costs: Sequence[Growth] = (),
 ) -> dict[str, Callable[..., None]]:
     """Make the checks of a suite that follow from laws, to be put among its own.
 
@@ -74,6 +76,7 @@ def checks_by_law(
         special: inputs that matter by themselves; their values are compared.
         refusals: what must be refused.
         empty: inputs without an entry, where a stub says what becomes of them.
+        costs: how what a call makes may grow.
     """
     every = [*cases, *(case for case in special if case.everywhere)]
     floats = [case for case in every if _floats(case)]
@@ -107,6 +110,7 @@ def checks_by_law(
         "gradients_at_edges": _law(
             gradients_at_edges, _subjects(seldom), Rule("gradients"), "edges"
         ),
+        "cost": _costs(costs),
         "dtypes": _dtypes(ways),
         "of_nothing": _law(of_nothing, _subjects(empty), None, about="edges"),
         "device_ready": _devices(every, empty),
@@ -126,6 +130,15 @@ def _each(law: Law, cases: Sequence[Case]) -> Callable[..., None] | None:
         law(answer, draw, case)
 
     return vary("case", cases)(check()(body)) if cases else None
+
+
+def _costs(costs: Sequence[Growth]) -> Callable[..., None] | None:
+    """Make one check of each promise of a cost."""
+
+    def body(answer: Any, draw: Draw, case: Growth) -> None:
+        grows(answer, draw, case)
+
+    return vary("case", costs)(check(about="costs")(body)) if costs else None
 
 
 def _law(

@@ -1,0 +1,158 @@
+"""The law of cost: what a call makes grows no faster than the stub promises.
+
+Nothing looks at a clock. What is counted are tensors, by their bytes and by their numbers, where
+PyTorch makes them; the growth from one size to the next is compared, and not the amount, so that a
+right answer may take a few tensors more or less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.costs import Cost, Counting, Measure
+from grader.suite.case import Case
+from grader.suite.compare import Finding, same, situation
+from grader.suite.devices import goes_back
+from grader.suite.draw import Draw
+from grader.suite.promises import Citation
+
+# by so much a growth may miss what is promised: small sizes have parts that do not grow
+SLACK = 1.3
+NAMES: dict[Measure, str] = {
+    "largest": "the largest tensor",
+    "peak": "the most that is alive at once",
+    "left": "what is kept for the way back",
+    "made": "how many numbers are worked out",
+    "calls": "how many operations there are",
+}
+BYTES = ("largest", "peak", "left")
+POWERS = {0: "not at all", 1: "as {size} does", 2: "as the square of {size}"}
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How a cost of an exercise may grow.
+
+    Attributes:
+        case: how it is called.
+        measure: what is counted.
+        size: the name of the size that grows.
+        at: its values, the smallest first.
+        power: of the size, as which the cost may grow.
+        cites: the sentence that promises it.
+        least: how many numbers any way works out, of the sizes; fewer were not seen.
+        backward: whether what the way back makes counts, too.
+        sizes: others than the case's own.
+    """
+
+    case: Case
+    measure: Measure
+    size: str
+    at: tuple[int, ...]
+    power: int
+    cites: Citation
+    least: Callable[..., int] | None = None
+    backward: bool = False
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def exercise(self) -> str:
+        """The exercise that it is about."""
+        return self.case.exercise
+
+    @property
+    def id(self) -> str:
+        """What is promised as it stands in a check's name."""
+        way = "-backward" if self.backward else ""
+        return f"{self.case.id}-{self.measure}_by_{self.size}{way}"
+
+
+def grows(answer: Any, draw: Draw, promised: Growth) -> None:
+    """Call at one size after the other, and compare by how much the cost has grown.
+
+    Raises:
+        Finding: it is more than promised, or it could not be seen; or the values are wrong.
+    """
+    costs = []
+    for value in promised.at:
+        case = promised.case.at(*promised.case.batch, **promised.sizes, **{promised.size: value})
+        with situation(case.label):
+            costs.append(_cost(answer, draw, promised, case))
+    for (small, before), (large, after) in zip(
+        zip(promised.at, costs, strict=True), [*zip(promised.at, costs, strict=True)][1:],
+        strict=False,
+    ):  # fmt: skip
+        allowed = (large / small) ** promised.power * SLACK
+        if after.of(promised.measure) > allowed * max(1, before.of(promised.measure)):
+            raise _too_much(promised, (small, before), (large, after))
+
+
+def _cost(answer: Any, draw: Draw, promised: Growth, case: Case) -> Cost:
+    given = case.twins(case.given(draw)) if promised.backward else case.given(draw)
+    want = case.want(given)
+    with answer.counted() as counting:
+        output, leaves = case.ask(answer, given)
+        if promised.backward:
+            with counting.way_back():
+                goes_back(output, [value for _, value in leaves])
+    same(output, want, like=case.like(given, want))
+    return _seen(promised, case, counting)
+
+
+def _seen(promised: Growth, case: Case, counting: Counting) -> Cost:
+    """Return the cost that counts, once all of it was seen."""
+    forward, backward = counting.forward, counting.backward
+    least = promised.least(**_sizes(case)) if promised.least else 1
+    if forward.unseen or forward.made < least:
+        raise Finding("cost", "the cost", detail=(
+            f"{_number(forward.made)} numbers were seen being worked out, and any way works out "
+            f"{_number(least)}: what torch does not do, or another thread does, cannot be counted"
+            if forward.made < least
+            else "the output was made where it cannot be counted, by NumPy or in another thread"
+        ))  # fmt: skip
+    if not promised.backward or promised.measure == "left":
+        return forward
+    return max((forward, backward), key=lambda one: one.of(promised.measure))
+
+
+def _sizes(case: Case) -> dict[str, int]:
+    return {**case.dimensions, **case.sizes}
+
+
+def _too_much(promised: Growth, before: tuple[int, Cost], after: tuple[int, Cost]) -> Finding:
+    (small, less), (large, more) = before, after
+    counts = [one.of(promised.measure) for one in (less, more)]
+    came, last = map(_bytes if promised.measure in BYTES else _number, counts)
+    size = f"`{promised.size}`"
+    times = counts[1] / max(1, counts[0])
+    allowed = POWERS[promised.power].format(size=size)
+    found = Finding(
+        "cost", NAMES[promised.measure], more, None,
+        f"it grows {_times(times)}, from {came} to {last}, while {size} grows "
+        f"{_times(large / small)}, from {small} to {large}; promised is that it grows {allowed}",
+    )  # fmt: skip
+    found.at = f"{promised.size}={large}"
+    return found
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.3g}-fold"
+
+
+def _bytes(count: int) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024 or unit == "MiB":
+            break
+        count /= 1024  # type: ignore[assignment]
+    return f"{count:.4g} {unit}"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}"
+
+
+def tensor_of(found: Finding) -> Cost | None:
+    """Return the cost that a finding is about, if it names a line."""
+    return found.actual if isinstance(found.actual, Cost) and found.actual.file else None
