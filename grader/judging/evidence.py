@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from grader.coach.errors import error_slip
+from grader.costs import Cost
 from grader.judging.outcome import Outcome
 from grader.suite import tolerance
 from grader.suite.compare import plain
@@ -27,7 +28,7 @@ class Evidence:
         verdict: how the check ended.
         where: which comparison of the check it was.
         kind: of a finding, its kind, what was compared, and in which situation.
-        actual: of a finding, what came.
+        actual: of a finding, what came; of a cost, the bytes of the largest tensor.
         error: of an error, its type, and the slip or the words that it shows.
     """
 
@@ -43,7 +44,10 @@ class Evidence:
         found, error = outcome.finding, outcome.error
         if found is not None:
             kind = (found.kind, found.label, found.at)
-            return cls(outcome.verdict, outcome.where, kind, found.actual)
+            # who makes it on which line, and what else was made, says nothing of the slip
+            cost = found.actual if isinstance(found.actual, Cost) else None
+            actual = found.actual if cost is None else cost.largest
+            return cls(outcome.verdict, outcome.where, kind, actual)
         shown = None if error is None else error_key(error, outcome.stem)
         return cls(outcome.verdict, outcome.where, error=shown)
 

@@ -12,6 +12,7 @@ from grader.suite.compare import (
     situation,
     unchanged,
 )
+from grader.suite.costs import Growth
 from grader.suite.draw import Draw, aside
 from grader.suite.expected import recorded, reference, worked_out
 from grader.suite.laws import checks_by_law
@@ -26,6 +27,7 @@ __all__ = [
     "Check",
     "Draw",
     "Finding",
+    "Growth",
     "ModuleCase",
     "Rule",
     "aside",
