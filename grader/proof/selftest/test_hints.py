@@ -205,5 +205,5 @@ def test_bad_names(hint, tmp_path):
     assert f"did you mean {masks}" in hint(places.EXERCISES, "mask", status=2)
     assert "did you mean `broadcasting`?" in hint(places.EXERCISES, "brodcasting", status=2)
     told = hint(places.EXERCISES, "kv", status=2)
-    assert "ex07_model and ex08_positions, and the words that are explained batch," in told
+    assert "ex08_positions and ex09_groups, and the words that are explained batch," in told
     assert "there is no folder" in hint(tmp_path / "nowhere", "softmax", status=2)
