@@ -112,6 +112,9 @@ class Answers(Protocol):
     def begins_to_count(self) -> Counting:
         """Count from now on what calls cost, wherever they run, until `counting` is None."""
 
+    def renew(self) -> None:
+        """Go on where nothing has been called yet, if calls run in another process."""
+
     def begin(self, seed: int) -> None:
         """Begin a check, with torch's own generators at `seed`."""
 
@@ -310,6 +313,10 @@ class Answer:
                 yield crossing.trip.mistakes
         finally:
             self._world.crossing = None
+
+    def renew(self) -> None:
+        """Go on where nothing has been called yet, if calls run in another process."""
+        self._world.renew()
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[Counting]:

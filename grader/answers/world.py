@@ -132,6 +132,9 @@ class World(MetaPathFinder, Loader):
         self.counting = Counting(self.called)
         return self.counting
 
+    def renew(self) -> None:
+        """Do nothing: there is this process only."""
+
     def begin(self, seed: int) -> None:
         """Begin a check, with torch's own generators at `seed`."""
         self.seed(seed)

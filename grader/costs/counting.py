@@ -27,7 +27,11 @@ class Counting:
     Attributes:
         forward: what the calls have cost.
         backward: what the ways back have cost.
+        outside: bytes that the other process held more during a call or a way back than before it,
+            at most, as it is seen from here; None where nobody can tell.
     """
+
+    outside: int | None = None
 
     def __init__(self, called: Callable[[str], str], *, here: bool = True) -> None:
         self._called, self._here = called, here
@@ -56,6 +60,10 @@ class Counting:
         if type(said) is list and len(said) == 2:
             self.forward.hears(said[0])
             self.backward.hears(said[1])
+
+    def sees(self, bytes_more: int) -> None:
+        """Take note of what the other process held more during a call."""
+        self.outside = max(self.outside or 0, bytes_more)
 
     @contextlib.contextmanager
     def way_back(self) -> Iterator[None]:

@@ -101,9 +101,11 @@ class Judge:
 
     def _run(self, check: Check) -> tuple[Outcome, Answer]:
         tape = self.recogniser.tape_of(check)
-        if self.by_heart is None or self.replaced or self.hanging:
+        # of what is known by heart nobody sees the memory that it takes
+        by_heart = None if check.about == "costs" else self.by_heart
+        if by_heart is None or self.replaced or self.hanging:
             return run(check, self.world, self.setting, self.replaced, tape)
-        return self.by_heart(check, tape)
+        return by_heart(check, tape)
 
     def _with_what_is_left(self, check: Check, outcome: Outcome) -> Outcome:
         """Let a check fail by what its calls have left behind, unless another one does."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from grader.remote.channel import Channel
-from grader.remote.used import Used
+from grader.remote.used import Held, Used
 
 # Windows has no such signal
 SIGKILL = getattr(signal, "SIGKILL", 9)
@@ -37,6 +37,9 @@ class Process(Protocol):
 
     def used(self) -> Used | None:
         """Return what it has used of the processor, where that can be told."""
+
+    def held(self) -> Held | None:
+        """Return the memory that it holds, where that can be told."""
 
     def end(self, *, expected: bool = True) -> Ending:
         """End it with all that it has started; say how it had ended, if that was not expected."""

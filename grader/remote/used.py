@@ -22,6 +22,19 @@ class Used:
     delayed: float
 
 
+@dataclass(frozen=True)
+class Held:
+    """The memory of a process, in bytes.
+
+    Attributes:
+        now: what it holds.
+        most: what it has held at most until now.
+    """
+
+    now: int
+    most: int
+
+
 def used_by(process: int) -> Used | None:
     """Return what a process has used, where that can be told: on Linux, while it lives."""
     try:

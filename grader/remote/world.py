@@ -96,6 +96,7 @@ class RemoteWorld(End):
     def begin(self, seed: int) -> None:
         """Begin a check, with the other side's generators at `seed` and a full clock."""
         self._beginning: int | None = seed
+        self._seed = seed
         self.number = 0
         self.became: list[Became] = []
         self.switches_left: list[tuple[str, str]] = []
@@ -212,6 +213,11 @@ class RemoteWorld(End):
         """Return nothing: no file of the answer is on this side."""
         return ""
 
+    def renew(self) -> None:
+        """Go on with another process, which has held no memory yet."""
+        self.close()
+        self.begin(self._seed)
+
     def close(self) -> None:
         """End the other process and all that it has started."""
         if self.process is not None:
@@ -237,11 +243,21 @@ class RemoteWorld(End):
             self._beginning = None
         # an import has a clock of its own: the check that happens to need it may be nearly over
         apart = self.patience.apart() if kind == "load" else contextlib.nullcontext()
-        with apart, self._asking():
+        with apart, self._asking(), self._watched():
             reply = super().exchange(kind, say, parcel)
         if kind == "backward" and "raised" not in reply.header:
             self._listen(reply)
         return reply
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """See how much more memory the worker holds meanwhile, if that is to be counted."""
+        process = self.process if self.counting is not None else None
+        before = process.held() if process is not None else None
+        yield
+        after = process.held() if process is not None else None
+        if self.counting is not None and before is not None and after is not None:
+            self.counting.sees(after.most - before.now)
 
     def _hand_over(self) -> None:
         """Give a new worker the chapters."""

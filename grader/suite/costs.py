@@ -20,6 +20,8 @@ from grader.suite.promises import Citation
 
 # by so much a growth may miss what is promised: small sizes have parts that do not grow
 SLACK = 1.3
+# so many bytes may a process take besides tensors: code that is loaded, and what is freed late
+ROOM = 4 * 2**20
 NAMES: dict[Measure, str] = {
     "largest": "the largest tensor",
     "peak": "the most that is alive at once",
@@ -45,6 +47,8 @@ class Growth:
         least: how many numbers any way works out, of the sizes; fewer were not seen.
         backward: whether what the way back makes counts, too.
         sizes: others than the case's own.
+        large: a value at which what must not be made is larger than a process takes by chance:
+            there its memory is looked at from outside, where the answer runs in another one.
     """
 
     case: Case
@@ -56,6 +60,7 @@ class Growth:
     least: Callable[..., int] | None = None
     backward: bool = False
     sizes: Mapping[str, int] = field(default_factory=dict)
+    large: int | None = None
 
     @property
     def exercise(self) -> str:
@@ -75,11 +80,12 @@ def grows(answer: Any, draw: Draw, promised: Growth) -> None:
     Raises:
         Finding: it is more than promised, or it could not be seen; or the values are wrong.
     """
-    costs = []
+    answer.renew()
+    costs, outside = [], None
     for value in promised.at:
-        case = promised.case.at(*promised.case.batch, **promised.sizes, **{promised.size: value})
-        with situation(case.label):
-            costs.append(_cost(answer, draw, promised, case))
+        counting, case = _counted(answer, draw, promised, value)
+        costs.append(_seen(promised, case, counting))
+        outside = counting.outside
     for (small, before), (large, after) in zip(
         zip(promised.at, costs, strict=True), [*zip(promised.at, costs, strict=True)][1:],
         strict=False,
@@ -87,18 +93,35 @@ def grows(answer: Any, draw: Draw, promised: Growth) -> None:
         allowed = (large / small) ** promised.power * SLACK
         if after.of(promised.measure) > allowed * max(1, before.of(promised.measure)):
             raise _too_much(promised, (small, before), (large, after))
+    if promised.large is not None and outside is not None:
+        counting, _ = _counted(answer, draw, promised, promised.large)
+        _fits(counting, promised.large, promised.size)
 
 
-def _cost(answer: Any, draw: Draw, promised: Growth, case: Case) -> Cost:
-    given = case.twins(case.given(draw)) if promised.backward else case.given(draw)
-    want = case.want(given)
-    with answer.counted() as counting:
-        output, leaves = case.ask(answer, given)
-        if promised.backward:
-            with counting.way_back():
-                goes_back(output, [value for _, value in leaves])
-    same(output, want, like=case.like(given, want))
-    return _seen(promised, case, counting)
+def _counted(answer: Any, draw: Draw, promised: Growth, value: int) -> tuple[Counting, Case]:
+    """Call at a size, and count; the values have to be right."""
+    case = promised.case.at(*promised.case.batch, **promised.sizes, **{promised.size: value})
+    with situation(case.label):
+        given = case.twins(case.given(draw)) if promised.backward else case.given(draw)
+        want = case.want(given)
+        with answer.counted() as counting:
+            output, leaves = case.ask(answer, given)
+            if promised.backward:
+                with counting.way_back():
+                    goes_back(output, [value for _, value in leaves])
+        same(output, want, like=case.like(given, want))
+    return counting, case
+
+
+def _fits(counting: Counting, value: int, size: str) -> None:
+    """Compare what was counted with the memory that the other process took."""
+    counted = max(counting.forward.peak, counting.backward.peak)
+    if counting.outside is not None and counting.outside > counted + ROOM:
+        raise Finding("cost", "the cost", detail=(
+            f"with {value} for `{size}` its process took {_bytes(counting.outside)}, and "
+            f"{_bytes(counted)} of tensors were counted: something is made where it cannot be "
+            "counted"
+        ))  # fmt: skip
 
 
 def _seen(promised: Growth, case: Case, counting: Counting) -> Cost:

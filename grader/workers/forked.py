@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from grader.remote.channel import Channel
 from grader.remote.inputs import Inputs, anonymous, mapped
 from grader.remote.process import Ending, Process, ending
-from grader.remote.used import Used, used_by
+from grader.remote.used import Held, Used, used_by
 from grader.sandbox import Isolation, clean_environment
 from grader.sandbox.limits import sizes
 from grader.trouble import NurseryError
@@ -205,6 +205,14 @@ class Forked:
     def used(self) -> Used | None:
         """Return what it has used of the processor."""
         return used_by(self._number)
+
+    def held(self) -> Held | None:
+        """Return the memory that it holds; nothing once it is gone."""
+        try:
+            now = sizes(self._number)
+        except OSError:
+            return None
+        return Held(now.get("VmRSS", 0), now.get("VmHWM", 0))
 
     def end(self, *, expected: bool = True) -> Ending:
         """End it with all that it has started; say how it had ended, if that was not expected."""

@@ -13,7 +13,7 @@ from typing import Any
 from grader.remote.channel import Channel
 from grader.remote.inputs import SIZE, Inputs
 from grader.remote.process import Ending, ending
-from grader.remote.used import Used, used_by
+from grader.remote.used import Held, Used, used_by
 from grader.workers.forked import WorkerJob
 
 
@@ -46,6 +46,10 @@ class Spawned:
     def __init__(self, process: Any, channel: Channel, shared: SharedMemory, memory: int) -> None:
         self._process, self._shared = process, shared
         self.channel, self._memory = channel, memory
+
+    def held(self) -> Held | None:
+        """Return nothing: only Linux tells."""
+        return None
 
     def used(self) -> Used | None:
         """Return what it has used of the processor, where that can be told."""

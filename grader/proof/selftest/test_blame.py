@@ -55,3 +55,27 @@ def test_a_refusal_of_ones_own_that_is_missing_is_blamed_on_nobody(submission, s
     failed = [one for one in map(judge.judge, checks) if not one.passed]
     assert failed
     assert not any(one.blame for one in failed)
+
+
+def test_who_was_blamed_last_need_not_have_a_part_in_another_check(submission, solution):
+    text = solution("ex07_model")
+    for old, new in (
+        ("        return x.mean(1)", "        return x.sum()"),
+        ("    return losses\n", "    return losses[::-1]\n"),
+        (
+            "    for module, flag in flags:\n        module.training = flag\n",
+            "    model.train(flags[0][1])\n",
+        ),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    known = catalogue()
+    judge = Judge(known, World(submission("three", ex07_model=text), known.names()))
+    blame = {}
+    for name in ("mean_pool", "train", "predict"):
+        for check in known.exercise(f"ex07_model.{name}").checks:
+            outcome = judge.judge(check)
+            if not outcome.passed:
+                blame[check.name] = outcome.blame
+    assert blame["predict_not_like"] == ("ex07_model.mean_pool",)
+    assert blame["predict_leaves_each_training_flag"] == ()

@@ -101,6 +101,20 @@ CASE = Case("attention", inputs, attended)
 AT = (67, 131, 257)
 
 
+HIDDEN = """
+from torch.utils._python_dispatch import _disable_current_modes
+
+
+def attention(query, key, value, mask=None):
+    n = query.shape[-2]
+    with _disable_current_modes():
+        made = torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, -1) @ value
+    for first in range(0, n, 16):
+        torch.zeros(n, 16)
+    return made + 0
+"""
+
+
 def promised(measure, power=1, **more):
     return Growth(CASE, measure, "n", AT, power, "", lambda n, **_: n * n, **more)
 
@@ -186,3 +200,15 @@ def test_the_amount_is_that_of_the_tensors(answer):
         assert counting.forward.made == 3 * value * value + 2 * value
         assert counting.forward.largest == 4 * value * value
         assert (counting.forward.left, counting.forward.unseen) == (0, 0)
+
+
+def test_a_worker_is_seen_from_outside(answer, request):
+    growth = promised("largest", large=1024)
+    assert found(answer(TILED), growth) is None
+    finding = found(answer(HIDDEN), growth)
+    if "here" in request.node.callspec.id:
+        # README says so: in a process of its own nobody looks at a plain pytest from outside
+        assert finding is None
+    else:
+        assert finding.kind == "cost"
+        assert "something is made where it cannot be counted" in finding.detail
