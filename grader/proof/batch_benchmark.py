@@ -60,20 +60,21 @@ def main(count: int = 100, rounds: int = 5) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # of what is measured
     times, memory = Times(), []
+    others = _others(count)
     own = [*sorted(cores.mine()), 0][:SLOTS]
     with contextlib.ExitStack() as stack:
         walls, plain = (stack.enter_context(_judge(how)) for how in (offered(), None))
         pair = [stack.enter_context(_judge(offered(), core)) for core in own]
         for judge in pair:
-            _batch([judge], _others())
+            _batch([judge], others)
         for turn in range(rounds):
             times.own.append(_suites([places.SOLUTIONS]))
-            times.own_mixed.append(_suites(_others()))
+            times.own_mixed.append(_suites(others))
             times.new.append(_hear(walls, places.SOLUTIONS, seed=turn + 1))
             _hear(walls, places.SOLUTIONS)
             times.again.append(_hear(walls, places.SOLUTIONS))
             times.batch.append(_batch(pair, [places.SOLUTIONS] * max(2, count // rounds)))
-            times.mixed.append(_batch(pair, _others()))
+            times.mixed.append(_batch(pair, others))
             times.pytest.append(_pytest())
             memory.append(sum(_memory(judge.pid) for judge in pair))
         _tell(times, memory, _start(walls) - _start(plain))
@@ -121,9 +122,10 @@ def _start(judge: JudgeProcess) -> float:
     return statistics.median(_hear(judge, places.SOLUTIONS, only=SMALL) for _ in range(STARTS))
 
 
-def _others() -> list[Path]:
+def _others(most: int) -> list[Path]:
     """Return right answers written in other ways; loops take ten times as long as anything else."""
-    return [path for path in sorted(places.VARIANTS.glob("[a-z]*")) if path.name != "loops"]
+    every = [path for path in sorted(places.VARIANTS.glob("[a-z]*")) if path.name != "loops"]
+    return every[:: -(-len(every) // most)]
 
 
 @contextlib.contextmanager
