@@ -139,7 +139,7 @@ def cache_bytes(
         d_head: the width of a key and of a value.
         n: how many words each sequence has so far; it may be 0.
         batch: how many sequences are written at a time.
-        dtype: of the numbers that are kept; any, also one of whole numbers.
+        dtype: of the numbers that are kept; floating, or whole as in a quantized cache.
 
     Returns:
         The bytes of all keys and all values, an int.

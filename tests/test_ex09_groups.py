@@ -130,6 +130,11 @@ def fewer_queries_each(draw: Draw, *batch: int, h=6, g=3, queries=60, k=11, d_k=
     return query, draw(*batch, g, k, d_k, scale=1.3), draw(*batch, g, k, d_v, scale=1.3)
 
 
+def fewer_queries_each_masked(draw: Draw, *batch: int, h=6, g=3, queries=60, k=11, d_k=13, d_v=5):
+    given = fewer_queries_each(draw, *batch, h=h, g=g, queries=queries, k=k, d_k=d_k, d_v=d_v)
+    return *given, draw.mask(*batch, queries // h, k)
+
+
 def model_sizes(draw: Draw, *, n_layers=3, n_kv_heads=2, d_head=7, n=11, batch=5):  # noqa: ARG001
     return n_layers, n_kv_heads, d_head, n, batch
 
@@ -278,9 +283,13 @@ SPECIAL = [
 # seen what chapter 5 works out, only what comes of it.
 FEWER_EACH = Case("grouped_attention", fewer_queries_each, grouped_attention,
                   "as many queries in all", batch=(2,))  # fmt: skip
+FEWER_EACH_MASKED = Case("grouped_attention", fewer_queries_each_masked, grouped_attention,
+                         "as many queries in all, masked", batch=(2,))  # fmt: skip
 COSTS = [
-    Growth(FEWER_EACH, "largest", "h", (6, 30), 0, "Keys and values are never copied",
-           least=lambda queries, d_v, **_: 2 * queries * d_v),
+    # in the end each head has one query, as where a model writes
+    Growth(case, "largest", "h", (6, 30, 60), 0, "Keys and values are never copied",
+           least=lambda queries, d_v, **_: 2 * queries * d_v)
+    for case in (FEWER_EACH, FEWER_EACH_MASKED)
 ]  # fmt: skip
 
 
@@ -312,6 +321,7 @@ REFUSALS = [
         "repeat_heads", "ValueError: `x` has fewer than three dimensions.",
         ("`x` is [5, 7], with 2 dimensions", lambda a, d: a.repeat_heads(d(5, 7), 3)),
         ("`x` is [7], with 1 dimension", lambda a, d: a.repeat_heads(d(7), 3)),
+        ("`x` is [5, 7], and `times` is 1", lambda a, d: a.repeat_heads(d(5, 7), 1)),
     ),
     refusal(
         "repeat_heads", "ValueError: `times` is below 1.",
@@ -324,6 +334,13 @@ REFUSALS = [
         ("`query` is [5, 11], with 2 dimensions", refused("grouped_attention", query=(5, 11))),
         ("`key` is [7, 11], with 2 dimensions", refused("grouped_attention", key=(7, 11))),
         ("`value` is [7, 13], with 2 dimensions", refused("grouped_attention", value=(7, 13))),
+        ("`query` is [11], with 1 dimension", refused("grouped_attention", query=(11,))),
+        ("`key` is [7, 11], and nothing has a batch",
+         lambda a, d: a.grouped_attention(d(6, 5, 11), d(7, 11), d(2, 7, 13))),
+        ("`value` is [7, 13], and nothing has a batch",
+         lambda a, d: a.grouped_attention(d(6, 5, 11), d(2, 7, 11), d(7, 13))),
+        ("`query` is [5, 11], with 2 dimensions, and there is 1 head of keys",
+         lambda a, d: a.grouped_attention(d(5, 11), d(1, 7, 11), d(1, 7, 13))),
         ("all have 2 dimensions, and `query` is [5, 11]",
          lambda a, d: a.grouped_attention(d(5, 11), d(7, 11), d(7, 13))),
         ("all have 2 dimensions, and `query`, `key` and `value` are [6, 11]",
@@ -381,6 +398,8 @@ REFUSALS = [
         ("`mask` is [2, 5, 7], one table for each head of keys", masked_call((2, 5, 7))),
         ("`mask` is [2, 6, 5, 7], with a dimension for the heads", masked_call((2, 6, 5, 7), 2)),
         ("`mask` is [2, 1, 5, 7], with a dimension for the heads", masked_call((2, 1, 5, 7), 2)),
+        ("`mask` is [3, 3, 3, 3], with a dimension for the heads, and there are 3 of everything",
+         masked_call((3, 3, 3, 3), 3, g=3, q=3, k=3)),
         ("`mask` is [15, 7], a row for each query of a group", masked_call((15, 7), 2)),
         ("`mask` is [5, 7] and there is 1 query", masked_call((5, 7), 2, q=1)),
         ("`mask` is [5, 7] and there is 1 key", masked_call((5, 7), 2, k=1)),
@@ -405,9 +424,12 @@ REFUSALS = [
     ),
     refusal(
         "GroupedQueryAttention", "ValueError: `x` or `memory` is not d_model wide.",
-        ("`x` is 9 wide and d_model is 24", lambda a, d: built(a, d)(d(2, 5, 9))),
-        ("`memory` is 9 wide and d_model is 24",
-         lambda a, d: built(a, d)(d(2, 5, 24), d(2, 7, 9))),
+        *((f"`x` is {wide} wide and d_model is 24",
+           lambda a, d, wide=wide: built(a, d)(d(2, 5, wide))) for wide in (9, 25)),
+        *((f"`x` is {wide} wide, and `memory` 24, as d_model is",
+           lambda a, d, wide=wide: built(a, d)(d(2, 5, wide), d(2, 7, 24))) for wide in (9, 25)),
+        *((f"`memory` is {wide} wide and d_model is 24",
+           lambda a, d, wide=wide: built(a, d)(d(2, 5, 24), d(2, 7, wide))) for wide in (9, 25)),
         ("`memory` is 8 wide, as wide as the keys, and d_model is 24",
          lambda a, d: built(a, d)(d(2, 5, 24), d(2, 7, 8))),
     ),

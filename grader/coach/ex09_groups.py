@@ -368,6 +368,15 @@ def heads_after_the_tokens(query, key, value, mask=None):
     return _grouped(query, key, value, mask).transpose(-3, -2)
 
 
+@_slip(NEIGHBOURS)
+def answers_dealt_out(query, key, value, mask=None):
+    """The answers are right, but in another order: the first head of every group, then the second
+    of every group. The heads of a group stay beside each other."""
+    g, times = key.shape[-3], query.shape[-3] // key.shape[-3]
+    out = _grouped(query, key, value, mask).unflatten(-3, (g, times))
+    return out.transpose(-4, -3).flatten(-4, -3)
+
+
 @_slip(SHAPES)
 def answers_side_by_side(query, key, value, mask=None):
     """The heads are merged already, [*batch, q, h * d_v]: here they stay apart."""
@@ -437,6 +446,14 @@ def scaled_by_the_whole_group(query, key, value, mask=None):
     return _grouped(query, key, value, mask, attend=functools.partial(_attend, scale=scale))
 
 
+@_slip(SCALE)
+def scaled_by_the_values(query, key, value, mask=None):
+    """You scaled by the square root of d_v, the width of the values: it is d_k, the width of one
+    key."""
+    attend = functools.partial(_attend, scale=value.shape[-1] ** -0.5)
+    return _grouped(query, key, value, mask, attend=attend)
+
+
 @_slip(ASKED)
 def groups_not_masked(query, key, value, mask=None):
     """The mask is ignored: it holds for every head."""
@@ -468,6 +485,18 @@ def first_head_of_each_group_masked(query, key, value, mask=None):
         return torch.cat([mask] + [rest] * (times - 1), -2).unsqueeze(-3)
 
     return _grouped(query, key, value, mask, place=place)
+
+
+@_slip(FOR_ALL)
+def mask_laid_over_the_heads(query, key, value, mask=None):
+    """A mask [batch, q, k] lands on the heads where there are as many of these as sequences: give
+    it a dimension of size 1 for the heads, at -3."""
+    if query.dim() != 4 or query.shape[0] != key.shape[-3]:
+        return _grouped(query, key, value, mask)
+    return _grouped(
+        query, key, value, mask,
+        place=lambda mask, times: torch.cat([mask] * times, -2).unsqueeze(0),
+    )  # fmt: skip
 
 
 @_slip(FOR_ALL)
@@ -662,6 +691,10 @@ def _split(x, heads):
     return x.unflatten(-1, (heads, x.shape[-1] // heads)).transpose(-3, -2)
 
 
+def _interleaved(x, heads):
+    return x.unflatten(-1, (x.shape[-1] // heads, heads)).movedim(-1, -3)
+
+
 def _merge(x):
     return x.transpose(-3, -2).flatten(-2)
 
@@ -776,11 +809,18 @@ class module_interleaves_features(_Layer):
     neighbouring ones. Use split_heads."""
 
     def split(self, query, key, value):
-        def dealt(x, heads):
-            return x.unflatten(-1, (x.shape[-1] // heads, heads)).movedim(-1, -3)
-
-        narrow = (dealt(x, self.n_kv_heads) for x in (key, value))
+        narrow = (_interleaved(x, self.n_kv_heads) for x in (key, value))
         return _split(query, self.n_heads), *narrow
+
+
+@gqa.slip(BLOCKS)
+class module_interleaves_the_keys(_Layer):
+    """The values are right, but each head of keys got every n_kv_heads-th feature: a head owns a
+    block of neighbouring ones. Use split_heads for both."""
+
+    def split(self, query, key, value):
+        query, _, value = super().split(query, key, value)
+        return query, _interleaved(key, self.n_kv_heads), value
 
 
 @gqa.slip(BY_HAND)
