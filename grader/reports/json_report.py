@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from grader.reports import gzipped
 from grader.reports.text import encodable
 from grader.results import DEVICES, CheckResult, ExerciseResult, Run, SubmissionResult, number
 
@@ -26,7 +27,7 @@ def _write(
     run: Run, path: Path, schema: int, told: Callable[[SubmissionResult], dict[str, Any]]
 ) -> None:
     # a submission at a time, on a line of its own: a large course does not fit into memory twice
-    with path.open("w", encoding="utf-8", newline="\n") as file:
+    with gzipped.writer(path) as file:
         file.write(f'{{"schema": {schema},\n "kit": {json.dumps(kit(run))},\n "submissions": [')
         for place, submission in enumerate(run.submissions):
             file.write(f"{',' if place else ''}\n{json.dumps(told(submission))}")

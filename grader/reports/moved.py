@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.reports import gzipped
 from grader.reports.text import encodable
 from grader.results import DEVICES, Run, number
 
@@ -64,7 +65,7 @@ def read(path: Path) -> EarlierScores:
     if not path.is_file():
         raise ValueError(f"--since {path}: there is no such file")
     try:
-        report = json.loads(path.read_bytes())
+        report = json.loads(gzipped.read(path))
         known = report["schema"] in SCHEMAS
         scores = {str(one["id"]): _score(one["score"]) for one in report["submissions"]}
         most = Counter(float(one["max"]) for one in report["submissions"]).most_common(1)

@@ -20,6 +20,7 @@ from grader.proof.selftest.made_up import HOSTILE, MESSAGE, hostile_run, random_
 from grader.proof.selftest.read_back import Cells, written
 from grader.reports import class_report, html_report, moved
 from grader.reports.class_summary import stands_at
+from grader.reports.formats import FORMATS
 from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
 
 STATES = ("solved", "to polish", "wrong", "not started", "not run")
@@ -314,6 +315,14 @@ def test_what_is_no_earlier_report_is_refused_before_grading(
     assert not (tmp_path / "class.json").exists()
 
 
+def test_an_earlier_report_that_is_not_packed_as_its_name_says(submission, tmp_path, capsys):
+    old = tmp_path / "old.json.gz"
+    old.write_text('{"schema": 2, "submissions": []}')
+    asked = ["grade", str(submission("anna")), "--since", str(old)]
+    assert main([*asked, "--report", f"class={tmp_path / 'class.json'}"]) == 2
+    assert "no json report" in capsys.readouterr().err
+
+
 def test_since_needs_a_report_that_tells_it(submission, tmp_path, capsys):
     old = written("json", a_class(), tmp_path)
     asked = ["grade", str(submission("anna")), "--since", str(old)]
@@ -322,9 +331,10 @@ def test_since_needs_a_report_that_tells_it(submission, tmp_path, capsys):
         assert "add --report class=FILE" in capsys.readouterr().err
 
 
-def test_since_through_the_command_line(submission, tmp_path):
-    folder = submission("anna")
-    old = written("json", run_of(anna=[exercise(SOFTMAX, "wrong", points=1)]), tmp_path)
+@pytest.mark.parametrize("name", ["report.json", "report.json.gz"])
+def test_since_through_the_command_line(name, submission, tmp_path):
+    folder, old = submission("anna"), tmp_path / name
+    FORMATS["json"](run_of(anna=[exercise(SOFTMAX, "wrong", points=1)]), old)
     file = tmp_path / "class.json"
     asked = ["grade", str(folder), "--only", "dot_product", "--since", str(old)]
     assert main([*asked, "--report", f"class={file}"]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -215,6 +216,19 @@ def test_an_ungradable_submission_is_said_to_be_so_everywhere(tmp_path):
         if form == "classroom":
             text = json.dumps(classroom_results(tmp_path / "report.classroom"))
         assert "the archive is broken" in text, form
+
+
+@pytest.mark.parametrize("form", ["json", "json1"])
+def test_json_is_packed_where_its_name_says_so(form, tmp_path):
+    run = hostile_run("the same words again and again, " * 20)
+    plain = written(form, run, tmp_path).read_bytes()
+    packed = []
+    for name in ("one.json.gz", "two.json.gz"):
+        FORMATS[form](run, tmp_path / name)
+        packed.append((tmp_path / name).read_bytes())
+    assert packed[0] == packed[1]
+    assert gzip.decompress(packed[0]) == plain
+    assert len(packed[0]) < len(plain) / 3
 
 
 def test_classroom_fits_into_the_environment(tmp_path):
