@@ -199,7 +199,8 @@ class GroupedQueryAttention(nn.Module):
             raise ValueError(
                 f"n_kv_heads must be at least 1 and divide n_heads: got {n_kv_heads} and {n_heads}"
             )
-        self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
+        self.d_model = d_model
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         d_kv = n_kv_heads * (d_model // n_heads)
         self.w_q = nn.Linear(d_model, d_model, bias=bias)
         self.w_k = nn.Linear(d_model, d_kv, bias=bias)

@@ -55,7 +55,8 @@ class GroupedQueryAttention(nn.Module):
             n_kv_heads >= 1 and n_heads % n_kv_heads == 0,
             f"n_heads == {n_heads} is not a multiple of n_kv_heads == {n_kv_heads}",
         )
-        self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
+        self.d_model = d_model
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         self.w_q = nn.Linear(d_model, d_model, bias=bias)
         self.w_o = nn.Linear(d_model, d_model, bias=bias)
         self.w_k = nn.Linear(d_model, d_model * n_kv_heads // n_heads, bias=bias)

@@ -36,7 +36,9 @@ def _group(query, key, value, mask):
 
 def grouped_attention(query, key, value, mask=None):
     if not all(t.ndim >= 3 for t in (query, key, value)):
-        raise ValueError(f"at least 3 dimensions: {query.shape}, {key.shape}, {value.shape}")
+        raise ValueError(
+            f"at least 3 dimensions: {query.shape}, {key.shape}, {value.shape}"
+        )
     h, q, d = query.shape[-3:]
     g, k, d2 = key.shape[-3:]
     if d != d2:
@@ -60,14 +62,21 @@ def grouped_attention(query, key, value, mask=None):
             raise ValueError(f"mask {mask.shape} against {full}")
         mask = mask.broadcast_to(full)
     split = query.unflatten(-3, (g, h // g))
-    out = vmap(_group, in_dims=(len(batch), len(batch), len(batch), None), out_dims=len(batch))(
-        split, key, value, mask
-    )
+    out = vmap(
+        _group,
+        in_dims=(len(batch), len(batch), len(batch), None),
+        out_dims=len(batch),
+    )(split, key, value, mask)
     return out.flatten(-4, -3)
 
 
 def cache_bytes(n_layers, n_kv_heads, d_head, n, batch=1, dtype=torch.float16):
-    return torch.empty(1, dtype=dtype).expand(2, n_layers, n_kv_heads, d_head, batch, n).numel() * dtype.itemsize
+    return (
+        torch.empty(1, dtype=dtype)
+        .expand(2, n_layers, n_kv_heads, d_head, batch, n)
+        .numel()
+        * dtype.itemsize
+    )
 
 
 class GroupedQueryAttention(nn.Module):
@@ -79,7 +88,9 @@ class GroupedQueryAttention(nn.Module):
             raise ValueError(f"{n_kv_heads} heads of keys and {n_heads} of queries")
         self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         kv = d_model * n_kv_heads // n_heads
-        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, w, bias=bias) for w in (d_model, kv, kv, d_model))
+        self.w_q, self.w_k, self.w_v, self.w_o = (
+            nn.Linear(d_model, w, bias=bias) for w in (d_model, kv, kv, d_model)
+        )
 
     def forward(self, x, memory=None, mask=None):
         memory = x if memory is None else memory
@@ -87,8 +98,18 @@ class GroupedQueryAttention(nn.Module):
         if x.ndim < 2 or memory.ndim < 2:
             raise ValueError(f"x {x.shape}, memory {memory.shape}")
         if x.shape[-1] != width or memory.shape[-1] != width:
-            raise ValueError(f"x {x.shape}, memory {memory.shape}: not {width} wide")
+            raise ValueError(
+                f"x {x.shape}, memory {memory.shape}: not {width} wide"
+            )
         if x.shape[:-2] != memory.shape[:-2]:
             raise ValueError(f"x {x.shape}, memory {memory.shape}: batch")
-        key, value = (split_heads(w(memory), self.n_kv_heads) for w in (self.w_k, self.w_v))
-        return self.w_o(merge_heads(grouped_attention(split_heads(self.w_q(x), self.n_heads), key, value, mask)))
+        key, value = (
+            split_heads(w(memory), self.n_kv_heads) for w in (self.w_k, self.w_v)
+        )
+        return self.w_o(
+            merge_heads(
+                grouped_attention(
+                    split_heads(self.w_q(x), self.n_heads), key, value, mask
+                )
+            )
+        )

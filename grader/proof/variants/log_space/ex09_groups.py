@@ -24,14 +24,20 @@ def repeat_heads(x, times):
 
 
 def grouped_attention(query, key, value, mask=None):
-    said = f"query={list(query.shape)} key={list(key.shape)} value={list(value.shape)}"
+    said = (
+        f"query={list(query.shape)} key={list(key.shape)} value={list(value.shape)}"
+    )
     if any(t.dim() < 3 for t in (query, key, value)):
         raise SizeError(said)
     batch = list(query.shape[:-3])
     h, q, d_k = query.shape[-3:]
     g, k, _ = key.shape[-3:]
     d_v = value.shape[-1]
-    if list(key.shape) != [*batch, g, k, d_k] or list(value.shape) != [*batch, g, k, d_v] or h % g:
+    if (
+        list(key.shape) != [*batch, g, k, d_k]
+        or list(value.shape) != [*batch, g, k, d_v]
+        or h % g
+    ):
         raise SizeError(said)
     B, r = math.prod(batch), h // g
     if mask is not None:
@@ -52,12 +58,22 @@ def grouped_attention(query, key, value, mask=None):
         weights = log_weights.exp()
         if mask is not None:
             weights = weights.masked_fill(dead, 0.0)
-        answers.append(torch.bmm(weights, value[..., i, :, :].reshape(B, k, d_v)).reshape(*batch, r, q, d_v))
+        answers.append(
+            torch.bmm(weights, value[..., i, :, :].reshape(B, k, d_v)).reshape(
+                *batch, r, q, d_v
+            )
+        )
     return torch.cat(answers, dim=-3)
 
 
 def cache_bytes(n_layers, n_kv_heads, d_head, n, batch=1, dtype=torch.float16):
-    one_word = 2 * n_layers * n_kv_heads * d_head * torch.tensor([], dtype=dtype).element_size()
+    one_word = (
+        2
+        * n_layers
+        * n_kv_heads
+        * d_head
+        * torch.tensor([], dtype=dtype).element_size()
+    )
     return one_word * n * batch
 
 
@@ -79,11 +95,26 @@ class GroupedQueryAttention(nn.Module):
         d_model, h, g, d_head = self.sizes
         if memory is None:
             memory = x
-        if x.dim() < 2 or memory.dim() < 2 or x.shape[-1] != d_model or memory.shape[-1] != d_model:
-            raise SizeError(f"x={list(x.shape)} memory={list(memory.shape)} d_model={d_model}")
+        if (
+            x.dim() < 2
+            or memory.dim() < 2
+            or x.shape[-1] != d_model
+            or memory.shape[-1] != d_model
+        ):
+            raise SizeError(
+                f"x={list(x.shape)} memory={list(memory.shape)} d_model={d_model}"
+            )
         if x.shape[:-2] != memory.shape[:-2]:
             raise SizeError(f"x={list(x.shape)} memory={list(memory.shape)}")
         query = self.w_q(x).reshape(*x.shape[:-1], h, d_head).swapaxes(-2, -3)
-        key = self.w_k(memory).reshape(*memory.shape[:-1], g, d_head).swapaxes(-2, -3)
-        value = self.w_v(memory).reshape(*memory.shape[:-1], g, d_head).swapaxes(-2, -3)
-        return self.w_o(grouped_attention(query, key, value, mask).swapaxes(-2, -3).reshape(x.shape))
+        key = (
+            self.w_k(memory).reshape(*memory.shape[:-1], g, d_head).swapaxes(-2, -3)
+        )
+        value = (
+            self.w_v(memory).reshape(*memory.shape[:-1], g, d_head).swapaxes(-2, -3)
+        )
+        return self.w_o(
+            grouped_attention(query, key, value, mask)
+            .swapaxes(-2, -3)
+            .reshape(x.shape)
+        )

@@ -11,7 +11,9 @@ from ex06_heads import merge_heads, split_heads
 
 def repeat_heads(x, times):
     if x.dim() < 3:
-        raise ValueError(f"x needs three dimensions or more, and is {tuple(x.shape)}")
+        raise ValueError(
+            f"x needs three dimensions or more, and is {tuple(x.shape)}"
+        )
     if times < 1:
         raise ValueError(f"times is {times}, and must be at least 1")
     return x.repeat_interleave(times, dim=-3)
@@ -20,7 +22,9 @@ def repeat_heads(x, times):
 def grouped_attention(query, key, value, mask=None):
     for name, t in (("query", query), ("key", key), ("value", value)):
         if t.dim() < 3:
-            raise ValueError(f"{name} needs three dimensions, and is {tuple(t.shape)}")
+            raise ValueError(
+                f"{name} needs three dimensions, and is {tuple(t.shape)}"
+            )
     *batch, h, q, d_k = query.shape
     *key_batch, g, k, key_width = key.shape
     *value_batch, g_v, k_v, d_v = value.shape
@@ -40,7 +44,9 @@ def grouped_attention(query, key, value, mask=None):
     try:
         mask = mask.expand(full)
     except RuntimeError:
-        raise ValueError(f"mask {tuple(mask.shape)} does not broadcast to {full}") from None
+        raise ValueError(
+            f"mask {tuple(mask.shape)} does not broadcast to {full}"
+        ) from None
     rows = query.unflatten(-3, (g, h // g))
     return _Mix.apply(rows, key, value, mask[..., None, None, :, :]).flatten(-4, -3)
 
@@ -53,7 +59,9 @@ class _Mix(torch.autograd.Function):
         scale = query.shape[-1] ** -0.5
         scores = torch.einsum("...grqd,...gkd->...grqk", query, key) * scale
         lowest = torch.finfo(scores.dtype).min
-        weights = scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0)
+        weights = (
+            scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0)
+        )
         ctx.save_for_backward(query, key, value, weights)
         return torch.einsum("...grqk,...gke->...grqe", weights, value)
 
@@ -63,7 +71,11 @@ class _Mix(torch.autograd.Function):
         scale = query.shape[-1] ** -0.5
         to_value = torch.einsum("...grqk,...grqe->...gke", weights, grad)
         to_weights = torch.einsum("...grqe,...gke->...grqk", grad, value)
-        to_scores = weights * (to_weights - (weights * to_weights).sum(-1, keepdim=True)) * scale
+        to_scores = (
+            weights
+            * (to_weights - (weights * to_weights).sum(-1, keepdim=True))
+            * scale
+        )
         to_query = torch.einsum("...grqk,...gkd->...grqd", to_scores, key)
         to_key = torch.einsum("...grqk,...grqd->...gkd", to_scores, query)
         return to_query, to_key, to_value, None
@@ -93,7 +105,9 @@ class GroupedQueryAttention(nn.Module):
         d_model = self.w_q.in_features
         for name, t in (("x", x), ("memory", memory)):
             if t.dim() < 2:
-                raise ValueError(f"{name} needs two dimensions, and is {tuple(t.shape)}")
+                raise ValueError(
+                    f"{name} needs two dimensions, and is {tuple(t.shape)}"
+                )
             if t.shape[-1] != d_model:
                 raise ValueError(f"{name} is {t.shape[-1]} wide, not {d_model}")
         if x.shape[:-2] != memory.shape[:-2]:

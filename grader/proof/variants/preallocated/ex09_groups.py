@@ -66,7 +66,8 @@ class GroupedQueryAttention(nn.Module):
                     f"d_model={d_model}, n_heads={n_heads} and n_kv_heads={n_kv_heads}: "
                     f"{few} does not divide {many}"
                 )
-        self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
+        self.d_model = d_model
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         width = d_model // n_heads
         self.w_q = nn.Linear(d_model, n_heads * width, bias=bias)
         self.w_k = nn.Linear(d_model, n_kv_heads * width, bias=bias)

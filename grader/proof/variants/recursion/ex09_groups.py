@@ -18,7 +18,9 @@ def repeat_heads(x, times):
     if g == 1:
         return torch.cat([x] * times, dim=-3)
     left, right = x.tensor_split(2, dim=-3)
-    return torch.cat([repeat_heads(left, times), repeat_heads(right, times)], dim=-3)
+    return torch.cat(
+        [repeat_heads(left, times), repeat_heads(right, times)], dim=-3
+    )
 
 
 def _walk(query, key, value, mask):
@@ -27,13 +29,25 @@ def _walk(query, key, value, mask):
     if g > 1:
         h, low = query.shape[-3], g // 2
         cut = h // g * low
-        first = _walk(query[..., :cut, :, :], key[..., :low, :, :], value[..., :low, :, :], mask)
-        second = _walk(query[..., cut:, :, :], key[..., low:, :, :], value[..., low:, :, :], mask)
+        first = _walk(
+            query[..., :cut, :, :],
+            key[..., :low, :, :],
+            value[..., :low, :, :],
+            mask,
+        )
+        second = _walk(
+            query[..., cut:, :, :],
+            key[..., low:, :, :],
+            value[..., low:, :, :],
+            mask,
+        )
         return torch.cat([first, second], dim=-3)
     r, q = query.shape[-3:-1]
     if mask is not None:
         mask = torch.cat([mask] * r, dim=-2)
-    rows = attention(query.flatten(-3, -2), key.squeeze(-3), value.squeeze(-3), mask)
+    rows = attention(
+        query.flatten(-3, -2), key.squeeze(-3), value.squeeze(-3), mask
+    )
     return rows.unflatten(-2, (r, q))
 
 
@@ -51,7 +65,9 @@ def grouped_attention(query, key, value, mask=None):
     elif not q_shape[:-3] == k_shape[:-3] == v_shape[:-3]:
         problem = "batch"
     if problem:
-        raise ValueError(f"{problem}: query {q_shape}, key {k_shape}, value {v_shape}")
+        raise ValueError(
+            f"{problem}: query {q_shape}, key {k_shape}, value {v_shape}"
+        )
     if mask is not None:
         full = (*q_shape[:-3], q_shape[-2], k_shape[-2])
         try:
@@ -64,7 +80,14 @@ def grouped_attention(query, key, value, mask=None):
 def cache_bytes(n_layers, n_kv_heads, d_head, n, batch=1, dtype=torch.float16):
     if n_layers == 0:
         return 0
-    layer = 2 * batch * n_kv_heads * n * d_head * torch.ones((), dtype=torch.uint8).to(dtype).element_size()
+    layer = (
+        2
+        * batch
+        * n_kv_heads
+        * n
+        * d_head
+        * torch.ones((), dtype=torch.uint8).to(dtype).element_size()
+    )
     return layer + cache_bytes(n_layers - 1, n_kv_heads, d_head, n, batch, dtype)
 
 
@@ -75,7 +98,8 @@ class GroupedQueryAttention(nn.Module):
             raise ValueError(f"n_heads {n_heads}, d_model {d_model}")
         if n_kv_heads < 1 or n_heads % n_kv_heads:
             raise ValueError(f"n_kv_heads {n_kv_heads}, n_heads {n_heads}")
-        self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
+        self.d_model = d_model
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         kv_width = n_kv_heads * (d_model // n_heads)
         self.w_v = nn.Linear(d_model, kv_width, bias=bias)
         self.w_k = nn.Linear(d_model, kv_width, bias=bias)
@@ -87,14 +111,24 @@ class GroupedQueryAttention(nn.Module):
             return self.forward(x, x, mask)
         for name, t in dict(x=x, memory=memory).items():
             if t.dim() < 2 or t.shape[-1] != self.d_model:
-                raise ValueError(f"{name} is {tuple(t.shape)}, d_model {self.d_model}")
+                raise ValueError(
+                    f"{name} is {tuple(t.shape)}, d_model {self.d_model}"
+                )
         if x.shape[:-2] != memory.shape[:-2]:
             raise ValueError(f"x {tuple(x.shape)}, memory {tuple(memory.shape)}")
         # one product makes keys and values
         both = nn.functional.linear(
             memory,
             torch.cat([self.w_k.weight, self.w_v.weight]),
-            None if self.w_k.bias is None else torch.cat([self.w_k.bias, self.w_v.bias]),
+            None
+            if self.w_k.bias is None
+            else torch.cat([self.w_k.bias, self.w_v.bias]),
         )
         key, value = split_heads(both, 2 * self.n_kv_heads).chunk(2, dim=-3)
-        return self.w_o(merge_heads(grouped_attention(split_heads(self.w_q(x), self.n_heads), key, value, mask)))
+        return self.w_o(
+            merge_heads(
+                grouped_attention(
+                    split_heads(self.w_q(x), self.n_heads), key, value, mask
+                )
+            )
+        )
