@@ -128,6 +128,11 @@ class Alive:
 class Counter(TorchDispatchMode):
     """Sees every operation, and what comes out of it."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # True would import torch._dynamo, 800 modules, at the first operation that is seen
+        return False
+
     def __init__(self, cost: Cost, alive: Alive, note: Callable[[Cost, Tensor], None]) -> None:
         super().__init__()
         self._cost, self._alive, self._note = cost, alive, note
