@@ -282,9 +282,9 @@ MASKS = {
 def device_ready(answer, draw, name):
     """Hold a mask against the device that it is asked for, given in any form."""
     given, right = MASKS[name]
-    make = getattr(answer, name)
 
     def run(device):
+        make = getattr(answer, name)
         same(make(*given, device=device), right(*given, draw.device))
         label = "the mask with a device named in words"
         same(make(*given, device=str(device)), right(*given, draw.device), label=label)
