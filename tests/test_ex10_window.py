@@ -24,6 +24,7 @@ from grader.suite.queries_and_keys import pattern
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 EMPTY = "With 0 queries it is empty."
+DIVIDE = "It need not divide n."
 READY_MADE = Rule("ready-made")
 
 # What is right: masks pair by pair, and attention over all pairs in float64
@@ -85,11 +86,10 @@ def of_sizes(name: str, label: str, *given: int, expected=window_mask, **more):
     return Case(name, lambda draw: given, expected, label, **more)  # noqa: ARG005
 
 
-def at(label: str, n: int, window: int, *batch: int):
-    return Case(
-        "window_attention", lambda draw: qkv(draw, *batch, n=n, window=window), window_attention,
-        label, everywhere=label == "longer_than_the_sequence",
-    )  # fmt: skip
+def at(label: str, n: int, window: int, *batch: int, **more):
+    """Make a case of a sequence and a window of these lengths."""
+    inputs = lambda draw: qkv(draw, *batch, n=n, window=window)  # noqa: E731
+    return Case("window_attention", inputs, window_attention, label, **more)
 
 
 def alike(draw: Draw):
@@ -127,20 +127,18 @@ SPECIAL = [
     of_sizes("window_mask", "sinks_and_one_word", 4, 9, 1, 1),
     of_sizes("window_mask", "no_query", 0, 4, 2, 1, **NONE),
     of_sizes("window_mask", "nothing", 0, 0, 2, 1, **NONE),
-    *(at(label, *sizes) for label, sizes in {
-        "itself_alone": (6, 1),
-        "divides": (12, 4, 2),
-        "one_left_over": (13, 4, 2),
-        "one_missing": (11, 4, 2),
-        "shorter_than_two_windows": (7, 5),
-        "as_long_as_the_sequence": (6, 6, 2),
-        "longer_than_the_sequence": (5, 9, 2),
-        "much_longer_than_the_sequence": (3, 1000),
-        "one_position": (1, 1),
-        "one_position_in_a_window": (1, 4, 3),
-        "two_batches": (9, 2, 2, 3),
-        "many_short_windows": (97, 2),
-    }.items()),
+    at("itself_alone", 6, 1),
+    at("divides", 12, 4, 2),
+    at("one_left_over", 13, 4, 2, cites=DIVIDE),
+    at("one_missing", 11, 4, 2, cites=DIVIDE),
+    at("shorter_than_two_windows", 7, 5, cites=DIVIDE),
+    at("as_long_as_the_sequence", 6, 6, 2),
+    at("longer_than_the_sequence", 5, 9, 2, everywhere=True),
+    at("much_longer_than_the_sequence", 3, 1000),
+    at("one_position", 1, 1),
+    at("one_position_in_a_window", 1, 4, 3),
+    at("two_batches", 9, 2, 2, 3),
+    at("many_short_windows", 97, 2),
     Case("window_attention", alike, window_attention, "scores_alike"),
     Case("window_attention", far_apart, window_attention, "scores_below_0"),
 ]  # fmt: skip
@@ -150,7 +148,7 @@ SPECIAL = [
 # over slices makes on the way back grows as the square of n, though none of it is large. Of a loop
 # over blocks the largest tensor may grow as the square of the window, where all blocks together
 # grow as it does. With --earlier reference only the output is seen of what chapter 5 works out.
-LONG = Case("window_attention", qkv, window_attention, "long", sizes={"window": 5, "d_v": 3})
+LONG = Case("window_attention", qkv, window_attention, "long", sizes={"d_v": 3})
 WIDE = Case("window_attention", qkv, window_attention, "wide", sizes={"n": 128, "d_v": 3})
 GROWS = "Memory and work grow as n does"
 
@@ -160,9 +158,8 @@ def of_the_output(n, d_v, **_):
 
 
 COSTS = [
-    Growth(LONG, "largest", "n", (128, 384), 1, GROWS, least=of_the_output, backward=True,
-           large=1200),
-    Growth(LONG, "made", "n", (128, 384), 1, GROWS, least=of_the_output),
+    Growth(LONG, "largest", "n", (128, 384), 1, GROWS, least=of_the_output, backward=True),
+    Growth(LONG, "made", "n", (128, 384), 1, GROWS, least=of_the_output, large=1200),
     Growth(WIDE, "made", "window", (8, 32), 1, GROWS, least=of_the_output),
 ]  # fmt: skip
 

@@ -449,9 +449,9 @@ window_attention = Task(
         "Position i needs the keys i - window + 1 to i, and no others. Begin with `attention` "
         "under `window_mask(n, n, window)`: the numbers are right then, and only the cost is not.",
         "Cut the positions into blocks of `window`, with zeros at the end where n does not come "
-        "out even. The queries of a block need the keys of the block and of the one before. So each "
-        "block is an attention of `window` queries over 2 * window keys, and the blocks are a "
-        "dimension of the batch. Which pairs are open is the same in each block, but for the "
+        "out even. The queries of a block need the keys of the block and of the one before. So "
+        "each block is an attention of `window` queries over 2 * window keys, and the blocks are "
+        "a dimension of the batch. Which pairs are open is the same in each block, but for the "
         "first: before that there is nothing. Cut off what was put behind.",
         "With b = ceil(n / window): `F.pad(query, (0, 0, 0, rest))`, then `unflatten` dim -2 to "
         "(b, window). Keys and values get `window` rows of zeros in front as well; "
