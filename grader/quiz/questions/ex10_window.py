@@ -93,6 +93,25 @@ def keys_with_sinks(draw: Random) -> Asked:
     )  # fmt: skip
 
 
+@asks("window_mask")
+def how_far_layers_reach(draw: Random) -> Asked:
+    layers, window = draw.choice([(3, 5), (4, 10), (6, 100), (5, 8)])
+    return number(
+        f"A model has {layers} layers, each with a window of {window}. How many positions back is "
+        "the first word that can still have an influence on a word?",
+        layers * (window - 1),
+        why=f"Each layer reaches {window} - 1 = {window - 1} positions further: the window counts "
+        "its own.",
+        wrong={
+            "The window counts its own position, so a layer reaches one less.": layers * window,
+            "That is one layer: the one before it has looked back already.": window - 1,
+            "The layers follow each other: reaches are added, not multiplied.": (
+                (window - 1) ** layers
+            ),
+        },
+    )
+
+
 # the chapter's example by hand: values, and the powers of the scores
 VALUES, POWERS = (8, 16, 40, 4, 20), (1, 3, 1, 3, 3)
 
@@ -180,25 +199,6 @@ def why_the_last(draw: Random) -> Asked:
             "So many it should see: but the mask is aligned at the top left.": n,
             "These are all but itself: the mask is aligned at the top left.": n - 1,
             "Query 0 sees key 0, since nothing is asked but j <= i.": 0,
-        },
-    )
-
-
-@asks_why("window_mask")
-def why_layers_reach_further(draw: Random) -> Asked:
-    layers, window = draw.choice([(3, 5), (4, 10), (6, 100), (5, 8)])
-    return number(
-        f"A model has {layers} layers, each with a window of {window}. How many positions back is "
-        "the first word that can still have an influence on a word?",
-        layers * (window - 1),
-        why=f"Each layer reaches {window} - 1 = {window - 1} positions further: the window counts "
-        "its own.",
-        wrong={
-            "The window counts its own position, so a layer reaches one less.": layers * window,
-            "That is one layer: the one before it has looked back already.": window - 1,
-            "The layers follow each other: reaches are added, not multiplied.": (
-                (window - 1) ** layers
-            ),
         },
     )
 
