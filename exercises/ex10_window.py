@@ -1,7 +1,7 @@
 """Chapter 10. Windows: attention that looks back only so far.
 
 The question
-    In every chapter so far each word has a score for every word that it may see. With n words that
+    In every chapter so far each word has a score for every word that it may see. With n words these
     are n * n numbers, and then as many weights: twice the text, four times the memory and four
     times the work. For a text of 32768 words one head of one layer makes 1,073,741,824 scores, 2
     GiB in float16. Half of them are masked afterwards. But what a word needs mostly stands close
@@ -37,10 +37,10 @@ Shapes
                   causal_mask_at(3, 7)      window_mask(3, 7, 3)     and sinks = 1
 
 What papers and libraries disagree on
-    Which corner. Above the last query sees the last key: the mask is aligned at the bottom right,
-    as flash-attention has it since its version 2.1. In PyTorch scaled_dot_product_attention with
-    is_causal=True is aligned at the top left: with q = 1 and k = 7 the only query sees the first
-    key, and nothing else. With q = k nobody notices.
+    Which corner. In the pictures the last query sees the last key: the mask is aligned at the
+    bottom right, as flash-attention has it since its version 2.1. PyTorch's own
+    scaled_dot_product_attention with is_causal=True aligns it at the top left: with q = 1 and k = 7
+    the only query sees the first key, and nothing else. With q = k nobody notices.
 
     Whether one's own position counts. Here it does, as in the sliding_window of the transformers
     library and in gpt-oss: a window of 1 is the word itself. In flash-attention window_size is a
@@ -49,27 +49,27 @@ What papers and libraries disagree on
     itself handed its sliding_window to flash-attention as it was, until in 2025 somebody saw that
     one key too many was open.
 
-    Which side. The window of Longformer is half before and half behind the word, since its words
-    may look ahead. Here nobody does.
+    Which side. The window of Longformer is half before the word and half after it, since its words
+    may look ahead. Here none does.
 
     And sinks: those of StreamingLLM, 2023, are positions, as here. In gpt-oss the word means one
-    more learned number for each head in the sum below the fraction of the softmax, and no key.
+    more learned number for each head, in the sum that the softmax divides by, and no key.
 
 No n x n tensor
     To mask n * n scores gives the right numbers, and saves nothing. `window_attention` has to do
     without them, and without a mask of that size.
 
     One way is blocks. Cut the positions into blocks of w. A query looks back w - 1 positions: that
-    ends in its own block, or in the one before. So w queries need 2 w keys, and never more:
+    ends in its own block, or in the one before. So a block of w queries gets 2 w keys:
 
     n = 5, w = 2       queries of the block       keys and values of it and of the one before
     block 0                 0  1                       -  -  0  1
     block 1                 2  3                       0  1  2  3
     block 2                 4  -                       2  3  4  -
 
-    The blocks are one more dimension of the batch: attention does not care. A dash is a row of
-    zeros, which is put there so that all blocks are alike. It is a key like any other, with a score
-    of 0, so it has to be masked; query 5 is thrown away in the end.
+    The blocks are one more dimension of the batch, and `attention` takes any batch. A dash is a row
+    of zeros, which is put there so that all blocks are alike. It is a key like any other, with a
+    score of 0, so it has to be masked; query 5 is thrown away in the end.
 
     There are other ways. Give each position keys of its own, [*batch, n, w, d_k]: unfold() makes
     that a view, but a product with it copies, and then keys take w times their memory, n * w * d_k
@@ -111,6 +111,7 @@ If you want the sources
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
