@@ -83,7 +83,8 @@ def _mutants(folder: Path, name: str, stems: Iterable[str] | None = None) -> Ite
         if not (folder / f"{stem}.py").is_file():
             continue  # a variant need not have all chapters
         for mutant in mutants_of(folder, stem):
-            if wanted is None or f"{stem}.{mutant.function}" in wanted:
+            # what helps the exercises of a chapter is part of the chapter
+            if wanted is None or name == stem or f"{stem}.{mutant.function}" in wanted:
                 yield mutant
 
 
