@@ -78,7 +78,7 @@ def _put_at_call(
     problem: BaseException, call: Call, made: Callable[..., Any], found: Finding | None
 ) -> str:
     """Let an exception come from a frame that holds a call's inputs; say what else is at hand."""
-    called = made if call.module is None else call.module.forward
+    called = made if call.module is None else getattr(call.module, call.method or "forward")
     given = _by_name(called, call)
     names = ", ".join(given)
     if found is not None and found.actual is not None:

@@ -23,6 +23,7 @@ from grader.costs import Counting
 from grader.dry_run import Crossing, Mistake, Place
 from grader.reading.families import Family
 
+PLAIN = str | int | float | bool | bytes
 # marks an error that has come out of an answer
 OF_ANSWER = "kit_of_answer"
 
@@ -35,8 +36,9 @@ class Call:
         name: the exercise.
         args: what it was called with.
         kwargs: the same, by name.
-        made: of a module that is called, the call that made it.
-        module: that module.
+        made: of a module that is called, or of another object, the call that made it.
+        module: that module, or that object.
+        method: which of its methods is called; nothing for a module itself.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Call:
     kwargs: Mapping[str, Any]
     made: Call | None = None
     module: Any = None
+    method: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,11 @@ class Trace:
 
 def _call(
     name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], made: Call | None = None,
-    module: Any = None,
+    module: Any = None, method: str = "",
 ) -> Call:  # fmt: skip
     """Note a call; a list is told as it was given, whatever the call does to it."""
     named = {key: nested.copied(value) for key, value in kwargs.items()}
-    return Call(name, tuple(map(nested.copied, args)), named, made, module)
+    return Call(name, tuple(map(nested.copied, args)), named, made, module, method)
 
 
 class Answers(Protocol):
@@ -96,6 +99,12 @@ class Answers(Protocol):
 
     def function(self, stem: str, name: str) -> Callable[..., Any]:
         """Return an exercise, ready to be called."""
+
+    def method(self, made: Any, name: str) -> Callable[..., Any]:
+        """Return a method of an object that an exercise has made, ready to be called."""
+
+    def attribute(self, made: Any, name: str) -> Any:
+        """Return an attribute of an object that an exercise has made."""
 
     def noticing(self, family: Family) -> contextlib.AbstractContextManager[list[str]]:
         """Collect the ready-made calls of a family."""
@@ -161,6 +170,7 @@ class Answer:
         self._world, self._stem, self._replaced = world, stem, dict(replaced or {})
         self._calls: list[Call] = []
         self._handed: list[tuple[Call, tuple[Any, ...], Mapping[str, Any]]] = []
+        self._makers: dict[int, tuple[Any, Call]] = {}
         self._kept = Kept()
         self._became: list[Became] = []
         self._switched: list[tuple[str, str]] = []
@@ -182,11 +192,26 @@ class Answer:
 
         return door
 
+    def method(self, made: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a method of an object that an exercise has made."""
+        with of_answer():
+            does = self._world.method(made, method)
+        _, maker = self._makers.get(id(made), (None, None))
+        name = type(made).__name__ if maker is None else maker.name
+        call = self._begins(name, args, kwargs, maker, made, method)
+        return self._made(does, call, lambda: does(*args, **kwargs))
+
+    def attribute(self, made: Any, name: str) -> Any:
+        """Return an attribute of an object that an exercise has made."""
+        with of_answer():
+            return self._world.attribute(made, name)
+
     def _begins(
-        self, name: str, args: Any, kwargs: Any, made: Call | None = None, module: Any = None
-    ) -> Call:
+        self, name: str, args: Any, kwargs: Any, made: Call | None = None, module: Any = None,
+        method: str = "",
+    ) -> Call:  # fmt: skip
         """Note a call, and what it is handed."""
-        call = _call(name, args, kwargs, made, module)
+        call = _call(name, args, kwargs, made, module, method)
         self._calls.append(call)
         self._handed.append((call, args, kwargs))
         return call
@@ -221,8 +246,10 @@ class Answer:
         return result
 
     def _noted(self, result: Any, made: Call) -> Any:
-        """Note the calls of a module that was made."""
+        """Note who has made an object, and the calls of a module."""
         for one in nested.flat(result):
+            if not isinstance(one, torch.Tensor | PLAIN | None):
+                self._makers[id(one)] = one, made
             if isinstance(one, nn.Module):
                 noting = getattr(one, "note_calls", None)
                 if noting is not None:

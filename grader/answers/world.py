@@ -77,6 +77,7 @@ class World(MetaPathFinder, Loader):
         self.asked = 0
         self.crossing: Crossing | None = None
         self.counting: Counting | None = None
+        self._counted: Counting | None = None
         self.became: list[Became] = []
         self.switches_left: list[tuple[str, str]] = []
 
@@ -111,6 +112,14 @@ class World(MetaPathFinder, Loader):
         module = self.load(stem)
         return vars(module).get(name) if stem in self._filled else getattr(module, name, None)
 
+    def method(self, made: Any, name: str) -> Callable[..., Any]:
+        """Return a method of an object that an exercise has made, ready to be called."""
+        return around(getattr(made, name), self)
+
+    def attribute(self, made: Any, name: str) -> Any:
+        """Return an attribute of an object that an exercise has made."""
+        return getattr(made, name)
+
     def noticing(self, family: Family) -> contextlib.AbstractContextManager[list[str]]:
         """Collect the ready-made calls of a family."""
         return noticing(family)
@@ -129,7 +138,7 @@ class World(MetaPathFinder, Loader):
 
     def begins_to_count(self) -> Counting:
         """Count from now on what calls cost, until `counting` is None."""
-        self.counting = Counting(self.called)
+        self.counting = self._counted = Counting(self.called, after=self._counted)
         return self.counting
 
     def renew(self) -> None:
@@ -137,6 +146,7 @@ class World(MetaPathFinder, Loader):
 
     def begin(self, seed: int) -> None:
         """Begin a check, with torch's own generators at `seed`."""
+        self._counted = None
         self.seed(seed)
 
     def seed(self, seed: int) -> None:

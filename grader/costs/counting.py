@@ -23,6 +23,7 @@ class Counting:
     Args:
         called: what a student calls a file with code of theirs; "" for others.
         here: whether the answer runs in this process; else the other one counts.
+        after: what has counted before: what was made then is given, and costs nothing more.
 
     Attributes:
         forward: what the calls have cost.
@@ -33,9 +34,11 @@ class Counting:
 
     outside: int | None = None
 
-    def __init__(self, called: Callable[[str], str], *, here: bool = True) -> None:
+    def __init__(
+        self, called: Callable[[str], str], *, here: bool = True, after: Counting | None = None
+    ) -> None:
         self._called, self._here = called, here
-        self._alive = Alive()
+        self._alive: Alive = Alive() if after is None else after._alive.given()
         self.forward, self.backward = Cost(), Cost()
 
     def call(self, made: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -99,6 +102,11 @@ class Alive:
 
     def __contains__(self, key: int) -> bool:
         return key in self._sizes
+
+    def given(self) -> Alive:
+        """Take all that is alive for given: it costs nothing from now on."""
+        self._sizes, self.now = dict.fromkeys(self._sizes, 0), 0
+        return self
 
     def size(self, key: int) -> int:
         """Return the bytes of what was made; nothing for what was given."""

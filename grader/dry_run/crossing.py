@@ -120,7 +120,7 @@ class Crossing:
     def _one_there(self, value: Any, twins: list[tuple[nn.Module, nn.Module]]) -> Any:
         if isinstance(value, Tensor):
             return moved(value, HOME)
-        if isinstance(value, nn.Module):
+        if isinstance(value, nn.Module) and any(True for _ in value.parameters()):
             twin = _module_there(value)
             twins.append((value, twin))
             return twin

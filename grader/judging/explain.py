@@ -357,6 +357,7 @@ def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str
 
 def _call(call: Call) -> str:
     name = call.name if call.made is None else _call(call.made)
+    name += f".{call.method}" if call.method else ""
     said = [contents(value) for value in call.args]
     said += [f"{name}={contents(value)}" for name, value in call.kwargs.items()]
     return f"{name}({', '.join(said)})"

@@ -53,7 +53,11 @@ def _input(stem: str, trace: Trace) -> str:
     """Return an input's name, as the stub has it."""
     place = trace.place
     if trace.call is not None and isinstance(place, int):
-        names = _parameters(stem, trace.call.name, "forward" if trace.call.made else "__init__")
+        names = _parameters(
+            stem,
+            trace.call.name,
+            trace.call.method or ("forward" if trace.call.made else "__init__"),
+        )
         place = names[place] if place < len(names) else None
     known = isinstance(place, str)
     return f"the input `{place}{nested.written(trace.path)}`" if known else "an input"

@@ -9,11 +9,23 @@ from grader.remote.wire import DTYPES
 from grader.trouble import printable
 
 
-def opaque(name: Any, said: Any) -> Any:
+class Opaque:
+    """Stands for an object of an answer's that is in the other process.
+
+    Attributes:
+        kit_number: of the object there; None if nothing can be asked of it.
+        kit_exercise: which one has made it.
+    """
+
+    kit_number: int | None = None
+    kit_exercise = ""
+
+
+def opaque(name: Any, said: Any) -> Opaque:
     """Make an object that has nothing but a type's name and a text."""
     word = name[:60] if type(name) is str and name.isidentifier() else "object"
     text = printable(said[:200]) if type(said) is str else "?"
-    made = type(word, (), {"__repr__": lambda _: text, "__module__": "answer"})
+    made = type(word, (Opaque,), {"__repr__": lambda _: text, "__module__": "answer"})
     return made()
 
 

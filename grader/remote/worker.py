@@ -271,9 +271,7 @@ class Worker(End):
 
     def on_attribute(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
         """Return an attribute of a module."""
-        module = self._object(message.header["module"])
-        part = module.get_submodule(message.header["path"])
-        name = message.header["name"]
+        part, name = self._asked(message.header), message.header["name"]
         if not hasattr(part, name):
             return {}, self.parcel()
         value = getattr(part, name)
@@ -286,6 +284,8 @@ class Worker(End):
         """Begin a check: nothing of the one before is left."""
         self.number = 0
         self.objects: dict[int, nn.Module] = {}
+        self.others: list[Any] = []
+        self._places: dict[int, int] = {}
         self.numbers: dict[int, int] = {}
         self.lent: dict[int, nn.Module] = {}
         self.first: dict[int, dict[str, Any]] = {}
@@ -314,7 +314,8 @@ class Worker(End):
     def _counting(self, header: dict[str, Any]) -> Counting:
         """Return what counts the costs that the judge means."""
         if self.counting is None or header["counts"] != self._counted:
-            self.counting, self._counted = Counting(self.world.called), header["counts"]
+            self.counting = Counting(self.world.called, after=self.counting)
+            self._counted = header["counts"]
         return self.counting
 
     def there(self, value: Any, device: Any) -> Any:
@@ -336,12 +337,21 @@ class Worker(End):
         return (lent_class if how == "class" else lent_function)(self, number, name)
 
     def _callable(self, header: dict[str, Any]) -> Callable[..., Any]:
+        if "method" in header:
+            method: Callable[..., Any] = getattr(self._asked(header), header["method"])
+            return method
         if "module" in header:
             return self._object(header["module"]).get_submodule(header["path"])
         full = f"{header['stem']}.{header['name']}"
         if full in self.stand_ins:
             return self.stand_ins[full]
         return getattr(self.world.load(header["stem"]), header["name"])
+
+    def _asked(self, header: Mapping[str, Any]) -> Any:
+        """Return the object, or the part of a module, that the judge means."""
+        if "object" in header:
+            return self.others[header["object"]]
+        return self._object(header["module"]).get_submodule(header["path"])
 
     def _object(self, number: int) -> nn.Module:
         return self.objects[number]
@@ -494,7 +504,14 @@ class Worker(End):
             return {"m": [self.numbers[id(value)], trees.described(value, parcel)]}
         if isinstance(value, Tensor):
             return self._strange(value)
-        return {"o": [type(value).__name__, _repr(value)]}
+        return {"o": [type(value).__name__, _repr(value), self._number(value)]}
+
+    def _number(self, value: Any) -> int:
+        """Keep an object as long as the check lasts; the judge may ask for its methods."""
+        if id(value) not in self._places:
+            self._places[id(value)] = len(self.others)
+            self.others.append(value)
+        return self._places[id(value)]
 
     def _strange(self, value: Tensor) -> Any:
         name = NAMES.get(value.dtype)
@@ -517,6 +534,8 @@ class Worker(End):
             return lent_module(self, inner, message)
         if key == "g":
             return self._generator(inner, message)
+        if key == "e":
+            return self.others[inner]
         if key == "c":
             return torch.device(inner)
         raise WireError(f"nothing is {key}")
@@ -603,6 +622,9 @@ def _unique(tensors: Iterator[Tensor]) -> list[Tensor]:
 
 
 def _repr(value: Any) -> str:
+    if type(value).__repr__ is object.__repr__:
+        # without its address: what is said in a check is to be the same each time
+        return f"<{type(value).__name__} object>"
     try:
         return printable(repr(value)[: 4 * LONGEST_REPR])[:LONGEST_REPR]
     except Exception:

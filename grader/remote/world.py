@@ -27,7 +27,7 @@ from grader.reading.calls import goes_back_its_own_way, ready_made
 from grader.reading.families import Family
 from grader.remote import raised
 from grader.remote.channel import Channel, WireError
-from grader.remote.claims import opaque, vast, words
+from grader.remote.claims import Opaque, opaque, vast, words
 from grader.remote.end import End
 from grader.remote.held import SUBMISSION
 from grader.remote.lending import Lending
@@ -149,7 +149,22 @@ class RemoteWorld(End):
         if found != "callable":
             file = name_of(stem, self._text(stem))
             raise Missing(f"`{name}` in {file} is a {found}, not a function")
-        return _Function(self, stem, name)
+        return _Function(self, {"stem": stem, "name": name})
+
+    def method(self, made: Any, name: str) -> Callable[..., Any]:
+        """Return a method of an object that an exercise has made, ready to be called."""
+        where = self._where(made)
+        return getattr(made, name) if where is None else _Function(self, {**where, "method": name})
+
+    def attribute(self, made: Any, name: str) -> Any:
+        """Return an attribute of an object that an exercise has made."""
+        if not isinstance(made, Opaque):
+            return getattr(made, name)
+        reply = self.ask("attribute", {"object": made.kit_number, "name": name})
+        if "value" not in reply.header:
+            raise AttributeError(f"'{type(made).__name__}' object has no attribute '{name}'")
+        with self._sense():
+            return reply.unpack(reply.header["value"])
 
     @contextlib.contextmanager
     def noticing(self, family: Family) -> Iterator[list[str]]:
@@ -499,6 +514,8 @@ class RemoteWorld(End):
             return {"b": self.lending.lend(value, parcel)}
         if isinstance(value, torch.Generator):
             return {"g": self._generator(value, parcel)}
+        if isinstance(value, Opaque):
+            return {"e": value.kit_number}
         raise TypeError(f"a suite cannot hand over a {type(value).__name__}")
 
     def _generator(self, value: torch.Generator, parcel: Parcel) -> list[Any]:
@@ -520,8 +537,11 @@ class RemoteWorld(End):
             return self.lending.module(inner)
         if key == "z" and type(inner) is list and len(inner) == 2:
             return vast(*inner)
-        if key == "o" and type(inner) is list and len(inner) == 2:
-            return opaque(*inner)
+        if key == "o" and type(inner) is list and len(inner) in (2, 3):
+            made = opaque(*inner[:2])
+            if type(inner[-1]) is int:
+                made.kit_number, made.kit_exercise = inner[2], self._calling
+            return made
         if key == "c" and type(inner) is str and inner.split(":")[0] in ("cpu", "cuda", "meta"):
             with contextlib.suppress(RuntimeError):
                 return torch.device(inner)
@@ -556,6 +576,14 @@ class RemoteWorld(End):
         return error
 
     # ---- how it is done ----
+
+    def _where(self, made: Any) -> dict[str, Any] | None:
+        """Say which object of the other process is meant; None if it is none of there."""
+        if isinstance(made, Mirror):
+            return {"twin": made.kit_twin, "module": made.kit_twin.number, "path": made.kit_path}
+        if isinstance(made, Opaque):
+            return {"object": made.kit_number, "name": made.kit_exercise}
+        return None
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
@@ -667,13 +695,13 @@ def _same(sent: Tensor, now: Tensor) -> bool:
 
 
 class _Function:
-    """An exercise in the other process."""
+    """An exercise in the other process, or a method of what one has made there."""
 
     # the world of its own sees what becomes of inputs, and puts switches back
     watches_itself = True
 
-    def __init__(self, world: RemoteWorld, stem: str, name: str) -> None:
-        self.world, self.where = world, {"stem": stem, "name": name}
+    def __init__(self, world: RemoteWorld, where: dict[str, Any]) -> None:
+        self.world, self.where = world, where
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it."""

@@ -17,6 +17,7 @@ from grader.suite.draw import Draw, aside
 from grader.suite.expected import recorded, reference, worked_out
 from grader.suite.laws import checks_by_law
 from grader.suite.module_case import ModuleCase
+from grader.suite.played import Played
 from grader.suite.promises import Rule
 from grader.suite.refusals import in_any_words, refusal
 from grader.suite.tolerance import OTHER_FLOATS, printed
@@ -29,6 +30,7 @@ __all__ = [
     "Finding",
     "Growth",
     "ModuleCase",
+    "Played",
     "Rule",
     "aside",
     "check",

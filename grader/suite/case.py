@@ -17,6 +17,8 @@ from grader.suite.draw import Draw
 from grader.suite.expected import drawing, is_reference
 from grader.suite.promises import RETURNS, Citation
 
+Asking = Callable[[], tuple[Any, list[tuple[str, Tensor]]]]
+
 
 @dataclass(frozen=True)
 class Case:
@@ -42,6 +44,7 @@ class Case:
         everywhere: whether special inputs matter in every dtype, for gradients and on devices, too.
         polish: whether the inputs are of a form that is seldom met, such as a mask [k].
         dtype: of the output's floats, if it is not that of the inputs.
+        slopes: whether gradients have to reach the inputs.
     """
 
     exercise: str
@@ -57,6 +60,7 @@ class Case:
     everywhere: bool = False
     polish: bool = False
     dtype: torch.dtype | None = None
+    slopes: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what would go into a students' pack as it is.
@@ -120,7 +124,11 @@ class Case:
 
     def ask(self, answer: Any, given: tuple[Any, ...]) -> tuple[Any, list[tuple[str, Tensor]]]:
         """Call the answer; return the tensors that gradients arrive at with it, by their names."""
-        return self.call(answer, given), self.tensors(given)
+        return self.call(answer, given), self.tensors(given) if self.slopes else []
+
+    def asking(self, answer: Any, given: tuple[Any, ...]) -> Asking:
+        """Do what comes before a call that is to be counted; return what makes it."""
+        return functools.partial(self.ask, answer, given)
 
     def want(self, given: tuple[Any, ...]) -> Any:
         """Compute what should come out, from the inputs as they were rounded."""
@@ -140,7 +148,7 @@ class Case:
 
     def twins(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
         """Copy the inputs, so that gradients are collected for what is expected of them."""
-        return tuple(map(leaf, given))
+        return tuple(map(leaf if self.slopes else copied, given))
 
     def tensors(self, given: tuple[Any, ...]) -> list[tuple[str, Tensor]]:
         """List the tensors of floats among the inputs, a model's weights with them."""

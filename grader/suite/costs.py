@@ -104,8 +104,10 @@ def _counted(answer: Any, draw: Draw, promised: Growth, value: int) -> tuple[Cou
     with situation(case.label):
         given = case.twins(case.given(draw)) if promised.backward else case.given(draw)
         want = case.want(given)
+        with answer.counted():
+            asks = case.asking(answer, given)
         with answer.counted() as counting:
-            output, leaves = case.ask(answer, given)
+            output, leaves = asks()
             if promised.backward:
                 with counting.way_back():
                     goes_back(output, [value for _, value in leaves])

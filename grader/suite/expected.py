@@ -119,14 +119,17 @@ def reference(function: Callable[..., Result]) -> Callable[..., Result]:
     """Mark arithmetic of a suite that is right, and so has no place in a students' pack.
 
     One that is called like an exercise also stands in for it, where it is asked who is to blame.
-    A class stays one, and what its modules work out is on no tape.
+    A class stays one, and what its methods work out is on no tape.
 
     Raises:
         ValueError: it is called while inputs are drawn.
     """
     if isinstance(function, type):
         made: Any = function
-        made.kit_reference, made.forward = True, _off_tape(made.forward)
+        made.kit_reference = True
+        for name, method in list(vars(made).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(made, name, _off_tape(method))
         return function
     name = function.__name__
 

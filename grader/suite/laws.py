@@ -26,6 +26,7 @@ from grader.suite.draw import Draw
 from grader.suite.expected import worked_out
 from grader.suite.module_case import ModuleCase
 from grader.suite.modules import stepped
+from grader.suite.played import Played
 from grader.suite.promises import RETURNS, Citation, Rule
 from grader.suite.refusals import Refusal, refused
 from grader.suite.tolerance import OTHER_FLOATS, Tolerance
@@ -85,6 +86,7 @@ def checks_by_law(
     seldom = [c for case in floats if case not in cases for c in _and_batched(case)]
     seldom += _of_one_entry(cases)
     ways = [*plain, *seldom]
+    sloped, seldom_sloped = ([case for case in some if case.slopes] for some in (plain, seldom))
     kept = [*every, *(case.at(2) for case in floats if case.takes_batches)]
     made = {
         "values": _each(values, cases),
@@ -97,9 +99,9 @@ def checks_by_law(
         "special": _each(values, special),
         "large": _law(values_of_large_scores, _large(cases), None, about="values"),
         "large_in_dtypes": _law(large_scores_in_dtypes, _large(cases), None, about="dtypes"),
-        "gradients": _law(gradients, _subjects(plain), Rule("gradients"), "gradients"),
+        "gradients": _law(gradients, _subjects(sloped), Rule("gradients"), "gradients"),
         "gradients_in_float64": _law(
-            gradients_in_float64, _subjects(plain), Rule("gradients"), "dtypes"
+            gradients_in_float64, _subjects(sloped), Rule("gradients"), "dtypes"
         ),
         "gradients_drawn": _law(
             gradients_at_drawn_sizes, _subjects(_floating(cases)), Rule("gradients"), "gradients"
@@ -108,7 +110,7 @@ def checks_by_law(
             gradients_of_one_input, _subjects(_apart(cases)), Rule("gradients"), "gradients"
         ),
         "gradients_at_edges": _law(
-            gradients_at_edges, _subjects(seldom), Rule("gradients"), "edges"
+            gradients_at_edges, _subjects(seldom_sloped), Rule("gradients"), "edges"
         ),
         "cost": _costs(costs),
         "dtypes": _dtypes(ways),
@@ -117,7 +119,7 @@ def checks_by_law(
         "strides": _law(strides, _strided(cases), Rule("strides"), about="calls"),
         "inputs_unchanged": _law(inputs_unchanged, _subjects(kept), LEAVES, about="calls"),
         "called_again": _law(called_again, _subjects(every), Rule("calls"), about="calls"),
-        "arguments": _law(arguments, _subjects(cases), Rule("arguments"), about="calls"),
+        "arguments": _law(arguments, _subjects(_called(cases)), Rule("arguments"), about="calls"),
         "refuses": _refuses(refusals),
     }
     return {f"test_{name}": made_check for name, made_check in made.items() if made_check}
@@ -215,13 +217,19 @@ def _and_batched(case: Case) -> list[Case]:
     return [case, case.at(2)] if case.takes_batches else [case]
 
 
+def _called(cases: Sequence[Case]) -> list[Case]:
+    """List those that are one call, whose arguments can be given by their names."""
+    return [case for case in cases if not isinstance(case, Played)]
+
+
 def _floating(cases: Sequence[Case]) -> list[Case]:
-    return [case for case in cases if _floats(case) and (case.dimensions or case.takes_batches)]
+    sloped = [case for case in cases if case.slopes and _floats(case)]
+    return [case for case in sloped if case.dimensions or case.takes_batches]
 
 
 def _apart(cases: Sequence[Case]) -> list[Case]:
     """List those of which one input may want a gradient while another one does not."""
-    return [case for case in cases if len(case.tensors(case.given(Draw()))) > 1]
+    return [case for case in cases if case.slopes and len(case.tensors(case.given(Draw()))) > 1]
 
 
 def _of_one_entry(cases: Sequence[Case]) -> list[Case]:
@@ -594,6 +602,8 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     label = f"the output of a second call with the same `{name}`"
     with later_call():
         same(case.call(answer, other), want, like=case.like(other, want), label=label)
+    if isinstance(case, Played):
+        return
     label = "the output of a second, equal call, after what the first one gave was overwritten"
     want = case.want(given)
     got = answer.after_overwriting(case.exercise, *given, **case.options)
