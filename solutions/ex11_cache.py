@@ -234,9 +234,7 @@ class CachedAttention(nn.Module):
             ValueError: the cache has no room for `x`, or has rows of another batch.
         """
         if x.ndim < 2 or x.shape[-1] != self.w_q.in_features:
-            raise ValueError(
-                f"x must be [*batch, m, {self.w_q.in_features}]: got {tuple(x.shape)}"
-            )
+            raise ValueError(f"x must be [*batch, m, {self.w_q.in_features}]: got {tuple(x.shape)}")
         begin, m = (0 if cache is None else cache.length), x.shape[-2]
         query = split_heads(self.w_q(x), self.n_heads)  # [*batch, h, m, d_head]
         key = split_heads(self.w_k(x), self.n_kv_heads)  # [*batch, g, m, d_head]
