@@ -54,6 +54,9 @@ Where the rows lie
     update writes the new rows into it. What comes back are the first rows of the buffer, a slice,
     which is a view and copies nothing. An update then makes nothing that grows with the length.
 
+    A mask has the same trap. causal_mask(n) has a row for each word, and a step uses the last one:
+    n * n numbers for n. `causal_mask_at` of chapter 10 makes the rows that are asked for.
+
     The cache is for writing, not for learning: no gradients go through it. Write into the buffer
     without their graph, as by detach(), or the graph of all steps is kept alive.
 
@@ -98,7 +101,7 @@ By hand
 
 The rules
     What every function has to keep, whatever its stub says, is in RULES.md beside this file; words
-    that may be new, such as view or buffer, are in CARDS.md. Two things are different here. No
+    that may be new, such as view or device, are in CARDS.md. Two things are different here. No
     gradients go through a cache; without one CachedAttention has them, as any module. And a promise
     of cost is counted at sequences longer than 131.
 
