@@ -49,7 +49,6 @@ AS_MANY = 'the stub of CachedAttention: "None: as many as n_heads."'
 ITSELF = 'the stub of CachedAttention: "the module keeps nothing itself"'
 TURNS = 'the stub of CachedAttention: "`rotate_pairs` has turned queries and keys of each head"'
 OUTPUT = 'the stub of CachedAttention: "w_o: the output projection"'
-ODD = 'the stub of CachedAttention: "d_model / n_heads is odd"'
 COUNTED = 'chapter 10, The formula: "its own counted"'
 NEIGHBOURS = 'chapter 9, Which heads share: "Papers and libraries mean neighbours"'
 MIXING = "chapter 5, The formula"
@@ -72,8 +71,9 @@ key_value_cache = Task(
         "buffers if there are none, writes the new rows behind the old ones, moves the length, and "
         "gives back the part that is filled.",
         "`key.new_empty(*key.shape[:-2], capacity, key.shape[-1])` has the dtype and the device of "
-        "`key`; `buffer[..., n : n + m, :] = key.detach()` writes m rows; `buffer[..., : n + m, :]` "
-        "is a view of all. `reset` sets the length to 0 and takes the buffers away.",
+        "`key`; `buffer[..., n : n + m, :] = key.detach()` writes m rows; "
+        "`buffer[..., : n + m, :]` is a view of all. `reset` sets the length to 0 and takes the "
+        "buffers away.",
     ),
 )
 
@@ -489,8 +489,8 @@ class buffers_of_the_class(_Shared):
 
 @key_value_cache.slip(FORGET)
 class reset_keeps_the_buffers(_Cache):
-    """`reset` sets the length to 0 and keeps the buffers, so other rows are refused afterwards: take
-    the buffers away as well."""
+    """`reset` sets the length to 0 and keeps the buffers, so other rows are refused afterwards:
+    take the buffers away as well."""
 
     def reset(self):
         self.length = 0
@@ -565,8 +565,8 @@ def _mix(query, key, value, sees=lambda j, p: j <= p, *, scale=None, dim=-1):
 
 @_attend_slip(KEPT)
 def piece_attends_to_itself(query, key, value, cache):
-    """The new words attend to each other only: use the keys and values that the update gives
-    back."""
+    """The new words attend to each other only: use the keys and values that the update gives back,
+    and a mask that leaves what came before the piece open."""
     cache.update(key, value)
     return _mix(query, key, value)
 
@@ -586,15 +586,6 @@ def masked_at_the_top_left(query, key, value, cache):
     keys, values = cache.update(key, value)
     past = keys.shape[-2] - key.shape[-2]
     return _mix(query, keys, values, lambda j, p: j <= p - past)
-
-
-@_attend_slip(CORNER)
-def past_closed(query, key, value, cache):
-    """The mask of the piece alone closes all that came before it: each new word sees the whole
-    cache, and of its own piece what came before."""
-    keys, values = cache.update(key, value)
-    past = keys.shape[-2] - key.shape[-2]
-    return _mix(query, keys, values, lambda j, p: (j <= p) & (j >= past))
 
 
 @_attend_slip(SEES)
@@ -756,7 +747,8 @@ class _Layer(nn.Module):
             raise ValueError(f"do not fit: {d_model}, {n_heads} and {n_kv_heads}")
         if window is not None and window < 1:
             raise ValueError(f"a window of {window}")
-        self.even(d_model, n_heads)
+        if d_model // n_heads % 2:
+            raise ValueError(f"odd heads: {d_model} and {n_heads}")
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
         self.window = window
         narrow = n_kv_heads * (d_model // n_heads)
@@ -765,10 +757,6 @@ class _Layer(nn.Module):
 
     def groups(self, n_heads):
         return n_heads
-
-    def even(self, d_model, n_heads):
-        if d_model // n_heads % 2:
-            raise ValueError(f"odd heads: {d_model} and {n_heads}")
 
     def begins(self, cache):
         return 0 if cache is None else cache.length
@@ -1094,15 +1082,6 @@ class joined_by_a_reshape(_Layer):
         return self.w_o(mixed.reshape(*batch, m, h * d))
 
 
-@cached_attention.slip(ODD)
-class odd_heads_taken(_Layer):
-    """Heads of an odd width are taken: features are turned in pairs, so d_model / n_heads is
-    even. Refuse it when the module is made, and name both."""
-
-    def even(self, d_model, n_heads):
-        pass
-
-
 # What the chapter's own differences show
 
 
@@ -1123,15 +1102,16 @@ FINDINGS = (
     Common(
         "writes_a_whole_buffer",
         lambda found: found.kind == "cost" and found.at.startswith("capacity="),
-        "The rows are right, but each update makes another whole buffer, with room for all rows, as "
-        "torch.where, index_copy and cat with zeros do. Write into the one that there is.",
+        "The rows are right, but each update makes another whole buffer, with room for all rows, "
+        "as torch.where, index_copy and cat with zeros do. Write into the one that there is.",
         ONCE,
     ),
     Common(
         "works_out_all_pairs",
         lambda found: _by_length(found, "as `length` does") and found.label == COSTS["made"],
-        "The numbers are right, but one more word makes a number for each pair of words: all scores "
-        "again, or a mask of all positions of which one row is used. One query has n + 1 scores.",
+        "The numbers are right, but one more word makes a number for each pair of words: all "
+        "scores again, or a mask of all positions of which one row is used. One query has n + 1 "
+        "scores.",
         ONE_ROW,
     ),
 )
@@ -1140,13 +1120,13 @@ FINDINGS = (
 # What `grader show` draws
 
 
-def _played(kind, rows):
-    cache, given = kind(len(rows)), []
-    for row in rows:
-        given.append(torch.nn.functional.pad(
-            cache.update(row[None], row[None])[0].T, (0, len(rows) - cache.length)
-        )[0])  # fmt: skip
-    return torch.stack(given)
+def _rows_by_update(kind, rows):
+    """Put each row into a cache; what comes back each time is one row, and zeros where none is."""
+    cache, out = kind(len(rows)), torch.zeros(len(rows), len(rows))
+    for i, row in enumerate(rows):
+        keys, _ = cache.update(row[None], row[None])
+        out[i, : keys.shape[-2]] = keys[:, 0]
+    return out
 
 
 @draws(key_value_cache)
@@ -1154,6 +1134,51 @@ def draw_key_value_cache(sketch):
     """One row for each update: the keys so far stay where they are, and one more comes."""
     words = sketch.words or ["I", "do", "not", "like", "it"]
     keys = torch.arange(1.0, len(words) + 1)[:, None]
-    sketch.row(f"capacity = {len(words)}")
-    made = sketch.use("KeyValueCache", lambda kind, args: _played(kind, args[0]), keys)
-    sketch.draw("keys that come back", made, [f"update {i}" for i in range(len(words))], words)
+    sketch.row(f"capacity = {len(words)}; the key of each word is its number, from 1")
+    made = sketch.use("KeyValueCache", lambda kind, args: _rows_by_update(kind, args[0]), keys)
+    updates = [f"update {i}" for i in range(len(words))]
+    sketch.draw("keys that come back", made, updates, words, scale="plain", digits=0)
+
+
+def _in_pieces(ask, sizes, rows):
+    """Ask with one piece after the other, and put what comes below each other."""
+    cache = _Cache(sum(sizes))
+    pieces = zip(*(one.split(sizes, -2) for one in rows), strict=True)
+    return torch.cat([ask(*piece, cache) for piece in pieces], -2)
+
+
+@draws(attend_with_cache)
+def draw_attend_with_cache(sketch):
+    """Each value is one-hot, so a row of the output is a row of weights: in whichever pieces the
+    words come, it is the same triangle."""
+    words = sketch.words or ["I", "do", "not", "like", "it"]
+    n = len(words)
+    x, one_hot = 1.5 * sketch.embedded(words, 4), torch.eye(n)
+    for sizes in ([n], [max(1, n - 2), *[1] * min(2, n - 1)]):
+        sketch.row(f"pieces of {', '.join(map(str, sizes))}")
+        made = sketch.use(
+            "attend_with_cache", lambda ask, rows, sizes=sizes: _in_pieces(ask, sizes, rows),
+            x, x.flip(-1), one_hot,
+        )  # fmt: skip
+        sketch.draw("weights", made, words, words, scale="weights")
+
+
+@draws(cached_attention)
+def draw_cached_attention(sketch):
+    """What each word gets of the first one, feature 2, and how far ahead it looks on the whole,
+    feature 3: the same in one piece and word by word."""
+    words = sketch.words or ["I", "do", "not", "like", "it"]
+    n, eye = len(words), torch.eye(4)
+    x = torch.tensor([[1.0, 0.0, float(i == 0), float(i)] for i in range(n)])
+    weights = {"w_q": 2 * eye[[0, 1, 1, 1]], "w_k": eye[[0, 1, 1, 1]], "w_v": eye, "w_o": eye}
+
+    def output(kind, args):
+        layer = kind(4, 1)
+        with torch.no_grad():
+            for name, weight in weights.items():
+                getattr(layer, name).weight.copy_(weight)
+            return _in_pieces(layer, args[0], [x])
+
+    for sizes in ([n], [1] * n):
+        sketch.row(f"pieces of {', '.join(map(str, sizes))}; feature 3 of word i is i")
+        sketch.draw("output", sketch.use("CachedAttention", output, sizes), words, "feature")
