@@ -12,16 +12,10 @@ from ex03_masking import causal_mask
 from ex05_mixing import attention
 
 
-def _toeplitz(line, q, k):
-    """line[t] holds what stands at distance j - i = t - q; row i is line[q - i : q - i + k]."""
-    return line.unfold(0, k, 1).flip(0)[:q]
-
-
 def causal_mask_at(q, k, device=None):
     if q > k:
         raise ValueError(f"{(q, k)}")
-    distance = torch.arange(-q, k, device=device)
-    return _toeplitz(distance <= k - q, q, k)
+    return torch.tril(torch.full((q, k), True, device=device), k - q)
 
 
 def window_mask(q, k, window, sinks=0, device=None):
@@ -31,12 +25,8 @@ def window_mask(q, k, window, sinks=0, device=None):
         raise ValueError(f"{window=}")
     if sinks < 0:
         raise ValueError(f"{sinks=}")
-    back = k - q - torch.arange(-q, k, device=device)  # p - j
-    near = _toeplitz((back >= 0) & (back < window), q, k)
-    seen = _toeplitz(back >= 0, q, k)
-    is_sink = torch.zeros(k, dtype=torch.bool, device=device)
-    is_sink[:sinks] = True
-    return torch.where(is_sink, seen, near)
+    seen = causal_mask_at(q, k, device)
+    return torch.cat([seen[:, :sinks], seen.triu(k - q - window + 1)[:, sinks:]], -1)
 
 
 def _check(query, key, value, window):
