@@ -16,7 +16,7 @@ def causal_mask_at(q: int, k: int, device: torch.device | str | None = None) -> 
     Difficulty 2 of 5, about 5 minutes.
 
     The positions are those of one sequence: the keys stand at all of them, the queries at the last
-    q. So the last row is all True. With q = k this is the `causal_mask` of chapter 3.
+    q. So the last query sees all keys. With q = k this is the `causal_mask` of chapter 3.
 
     Args:
         q: the number of queries, from 0 to k.

@@ -143,12 +143,15 @@ SPECIAL = [
     Case("window_attention", far_apart, window_attention, "scores_below_0"),
 ]  # fmt: skip
 
-# Three times as many positions: whoever has a number for each pair of them makes nine times as
-# much. A block may be longer than the window, so the smallest sequence is no short one. What a loop
-# over slices makes on the way back grows as the square of n, though none of it is large. Of a loop
-# over blocks the largest tensor may grow as the square of the window, where all blocks together
-# grow as it does. With --earlier reference only the output is seen of what chapter 5 works out.
+# About three times as many positions: whoever has a number for each pair of them makes nine times
+# as much, with a batch or without, and whether the window divides n or not. A block may be longer
+# than the window, so the smallest sequence is no short one. What a loop over slices makes on the
+# way back grows as the square of n, though none of it is large. Of a loop over blocks the largest
+# tensor may grow as the square of the window, where all blocks together grow as it does. With
+# --earlier reference only the output is seen of what chapter 5 works out.
 LONG = Case("window_attention", qkv, window_attention, "long", sizes={"d_v": 3})
+BATCH = Case("window_attention", qkv, window_attention, "long, in a batch", batch=(2,),
+             sizes={"d_v": 3})  # fmt: skip
 WIDE = Case("window_attention", qkv, window_attention, "wide", sizes={"n": 128, "d_v": 3})
 GROWS = "Memory and work grow as n does"
 
@@ -158,8 +161,8 @@ def of_the_output(n, d_v, **_):
 
 
 COSTS = [
-    Growth(LONG, "largest", "n", (128, 384), 1, GROWS, least=of_the_output, backward=True),
-    Growth(LONG, "made", "n", (128, 384), 1, GROWS, least=of_the_output, large=1200),
+    Growth(BATCH, "largest", "n", (128, 385), 1, GROWS, least=of_the_output, backward=True),
+    Growth(LONG, "made", "n", (129, 384), 1, GROWS, least=of_the_output, large=1200),
     Growth(WIDE, "made", "window", (8, 32), 1, GROWS, least=of_the_output),
 ]  # fmt: skip
 
@@ -241,7 +244,7 @@ REFUSALS = [
     ),
 ]  # fmt: skip
 EXPLAINS = {
-    "causal_mask_at": ("The positions are those", "So the last row"),
+    "causal_mask_at": ("The positions are those", "So the last query"),
     "window_attention": ("So nothing that is made",),
 }
 OWN_WORDS = ("causal_mask_at", "window_mask", "window")

@@ -680,9 +680,10 @@ gqa = Task(
         "middle.",
         "w_q makes n_heads heads, w_k and w_v make n_kv_heads of the same width. Split the one "
         "by n_heads and the others by n_kv_heads. What comes out has n_heads heads again.",
-        "w_k and w_v are nn.Linear from d_model to n_kv_heads * (d_model // n_heads). "
-        "`split_heads` makes [*batch, n_heads, q, d_head] and [*batch, n_kv_heads, k, d_head]; "
-        "then `grouped_attention` with the mask as it came, `merge_heads`, w_o.",
+        "A head is as wide as in chapter 6: d_model shared by n_heads. w_k and w_v are nn.Linear "
+        "from d_model to n_kv_heads heads of that width. `split_heads` makes "
+        "[*batch, n_heads, q, d_head] and [*batch, n_kv_heads, k, d_head]; then "
+        "`grouped_attention` with the mask as it came, `merge_heads`, w_o.",
     ),
 )
 

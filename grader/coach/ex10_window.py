@@ -219,6 +219,12 @@ def list_without_rows(q, k, device=None):
     return _causal(q, k, device) if q else torch.tensor([], device=device)
 
 
+@_at_slip(NO_QUERY)
+def all_rows_for_no_query(q, k, device=None):
+    """With 0 queries all rows are there, as [-q:] is [0:]: count from the front, [k - q:]."""
+    return _causal(k, k, device)[-q:]
+
+
 @causal_mask_at.slip(AT_LEAST)
 def more_queries_taken(q, k, device=None):
     """More queries than keys are taken, and the first of them see nothing: they stand before the
@@ -380,6 +386,34 @@ def sinks_within_the_window_only(q, k, window, sinks=0, device=None):
 def one_sink_too_many(q, k, window, sinks=0, device=None):
     """There is one sink too many: the first are 0 to sinks - 1, so compare with j < sinks."""
     return _windowed(q, k, window, sinks + 1, device)
+
+
+@_window_slip(OR)
+def one_more_sink(q, k, window, sinks=0, device=None):
+    """Where there are sinks, there is one too many: the first are 0 to sinks - 1, so compare with
+    j < sinks."""
+    return _windowed(q, k, window, sinks + 1 if sinks else 0, device)
+
+
+@_window_slip(FIRST)
+def sinks_among_the_queries(q, k, window, sinks=0, device=None):
+    """The first queries see all that came before them, and later ones no sink: the sinks are the
+    first of the keys, which every later query sees."""
+    query, key = _places(q, k, device)
+    return (key <= query) & ((query - key < window) | (query - (k - q) < sinks))
+
+
+@window_mask.slip(FIRST)
+def sinks_unasked(q, k, window, sinks=4, device=None):
+    """Four sinks are open where nobody asked for any: the default of `sinks` is 0."""
+    _window_fits(q, k, window, sinks)
+    return _windowed(q, k, window, sinks, device)
+
+
+@_window_slip(NO_QUERY)
+def all_rows_of_a_window_for_no_query(q, k, window, sinks=0, device=None):
+    """With 0 queries all rows are there, as [-q:] is [0:]: count from the front, [k - q:]."""
+    return _windowed(k, k, window, sinks, device)[-q:]
 
 
 @_window_slip(FIRST)
@@ -631,6 +665,28 @@ def block_behind_for_the_one_before(query, key, value, window):
     )  # fmt: skip
 
 
+@_slip(BEFORE)
+def block_behind_under_the_same_mask(query, key, value, window):
+    """In the place of the block before stands the block after, under the mask that is meant for the
+    one before: the zeros belong in front of keys and values."""
+
+    def with_the_one_after(x):
+        own = x[..., x.shape[-2] // 2 :, :]
+        return torch.cat([own, F.pad(own, (0, 0, 0, 0, 0, 1))[..., 1:, :, :]], -2)
+
+    def attend(query, key, value, mask):
+        return _attend(query, with_the_one_after(key), with_the_one_after(value), mask)
+
+    return _in_blocks(query, key, value, window, attend=attend)
+
+
+@_slip(ZEROS)
+def values_of_the_next_key(query, key, value, window):
+    """The weights are right, but each is that of the key before: put as many zeros in front of the
+    values as in front of the keys."""
+    return _in_blocks(query, key, F.pad(value, (0, 0, 0, 1))[..., 1:, :], window)
+
+
 @_slip(ZEROS)
 def zeros_attended_to(query, key, value, window):
     """The first positions attend to the zeros that you put before the first key: their scores are
@@ -710,6 +766,39 @@ def windows_scaled_twice(query, key, value, window):
     """You divided by d_k, or scaled twice: divide once, by the square root of d_k. Your `attention`
     does that already."""
     return _in_blocks(query, key, value, window, attend=functools.partial(_attend, power=1.0))
+
+
+@_slip(SCALE)
+def windows_scaled_by_the_values(query, key, value, window):
+    """You scaled by the square root of d_v, the width of the values: it is d_k, the width of one
+    key."""
+    return _in_blocks(query * (query.shape[-1] / value.shape[-1]) ** 0.5, key, value, window)
+
+
+@_slip(SCALE)
+def windows_scaled_by_their_length(query, key, value, window):
+    """You scaled by the square root of the window: it is d_k, the width of one key."""
+    return _in_blocks(query * (query.shape[-1] / window) ** 0.5, key, value, window)
+
+
+@_slip(UNDER)
+def windows_averaged(query, key, value, window):
+    """All positions of a window weigh the same: the scores of queries and keys say how much each
+    of them counts."""
+    return _in_blocks(query * 0, key * 0, value, window)
+
+
+@_slip(KEYS)
+def a_softmax_for_each_block(query, key, value, window):
+    """The block before and the own one have a softmax each, and you took the mean: a query has one
+    row of weights over all keys that it sees. Join the keys first."""
+
+    def halved(query, key, value, mask):
+        parts = (x.unflatten(-2, (2, -1)).unbind(-3) for x in (key, value))
+        halves = zip(*parts, mask.unflatten(-1, (2, -1)).unbind(-2), strict=True)
+        return sum(_attend(query, *half) for half in halves) / 2
+
+    return _in_blocks(query, key, value, window, attend=halved)
 
 
 @_slip(BOOLEAN)

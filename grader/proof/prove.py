@@ -80,7 +80,7 @@ def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
     yield from promises_kept(known, setting, known)
     yield stubs_not_started(every, setting)
     yield solutions_pass(every, setting)
-    accepted, judged = variants_accepted(known, setting)
+    accepted, judged = _all_variants(setting, jobs)
     yield accepted
     yield strangers_rejected(known, setting)
     dry = Setting("cpu", setting.seed)
@@ -131,18 +131,23 @@ def solution_passes_with_other_seeds(exercise: Exercise, setting: Setting) -> Fi
     return figure
 
 
-def variants_accepted(known: Catalogue, setting: Setting) -> list[Figure]:
-    """Right but different answers, whole, pass everything."""
-    figure, judged = Figure("variants accepted"), Figure(TITLE)
-    for folder in sorted(places.VARIANTS.glob("[a-z]*")):
-        world = World(folder, known.names())
-        judge = Judge(known, world, setting)
-        written = [e for e in known.exercises() if world.path(e.stem).is_file()]
-        outcomes = [(c, judge.judge(c)) for e in written for c in e.checks]
-        failed = [failure(c, o) for c, o in outcomes if not o.passed]
-        figure.count(bool(outcomes) and not failed, "\n".join([f"{folder.name}:", *failed]))
-        judged.add(folder_when_judged(known, folder, outcomes, setting.seed))
-    return [figure, judged]
+def variant_accepted(folder: str, setting: Setting) -> list[Figure]:
+    """A right but different answer, whole, passes everything: runs in a process of its own."""
+    _begin()
+    figure, known, path = Figure("variants accepted"), catalogue(), places.VARIANTS / folder
+    world = World(path, known.names())
+    judge = Judge(known, world, setting)
+    written = [e for e in known.exercises() if world.path(e.stem).is_file()]
+    outcomes = [(c, judge.judge(c)) for e in written for c in e.checks]
+    failed = [failure(c, o) for c, o in outcomes if not o.passed]
+    figure.count(bool(outcomes) and not failed, "\n".join([f"{folder}:", *failed]))
+    return [figure, folder_when_judged(known, path, outcomes, setting.seed)]
+
+
+def _all_variants(setting: Setting, jobs: int) -> list[Figure]:
+    # the longest first, so that no core is left waiting for the last
+    folders = sorted(places.VARIANTS.glob("[a-z]*"), key=lambda path: -len(list(path.iterdir())))
+    return _added_up(variant_accepted, [path.name for path in folders], setting, jobs)
 
 
 def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:
@@ -208,13 +213,17 @@ def of_exercise(full: str, setting: Setting) -> list[Figure]:
 
 
 def _all_exercises(exercises: list[Exercise], setting: Setting, jobs: int) -> list[Figure]:
-    """Prove exercises, so many at a time, and add up the figures."""
-    # the longest first, so that no core is left waiting for the last
     order = sorted(exercises, key=lambda e: -len(e.task.slips) * len(e.checks))
+    return _added_up(of_exercise, [exercise.full for exercise in order], setting, jobs)
+
+
+def _added_up(
+    prove_one: Callable[[str, Setting], list[Figure]], names: list[str], setting: Setting, jobs: int
+) -> list[Figure]:
+    """Prove one after the other, so many at a time, and add up the figures."""
     totals: dict[str, Figure] = {}
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        waiting = [pool.submit(of_exercise, exercise.full, setting) for exercise in order]
-        for job in waiting:
+        for job in [pool.submit(prove_one, name, setting) for name in names]:
             for figure in job.result():
                 totals.setdefault(figure.title, Figure(figure.title)).add(figure)
     return sorted(totals.values(), key=lambda figure: figure.title == TITLE)

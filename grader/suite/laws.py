@@ -596,7 +596,9 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     # of sizes that no check has seen before: what is kept may be kept by them
     case = _drawn(draw, case, SOME, case.batch)
     given = case.given(draw)
-    case.call(answer, given)
+    # where the first call is wrong already, nothing is kept by it
+    first = case.want(given)
+    same(case.call(answer, given), first, like=case.like(given, first))
     other = (given[0], *case.given(draw)[1:])
     name, want = case.names()[0], case.want(other)
     label = f"the output of a second call with the same `{name}`"
@@ -605,10 +607,9 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     if isinstance(case, Played):
         return
     label = "the output of a second, equal call, after what the first one gave was overwritten"
-    want = case.want(given)
     got = answer.after_overwriting(case.exercise, *given, **case.options)
     with later_call():
-        same(got, want, like=case.like(given, want), label=label)
+        same(got, first, like=case.like(given, first), label=label)
 
 
 def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:

@@ -257,7 +257,7 @@ def test_too_many_members(zipped, tarred):
 
 
 def test_too_many_and_too_large_chapters(zipped, tarred):
-    many = [(f"ex10_a{number}.py", bytes(MEBIBYTE)) for number in range(101)]
+    many = [(f"ex98_a{number}.py", bytes(MEBIBYTE)) for number in range(101)]
     assert "more than 100 are not read" in refused(zipped(*many))
     assert "too large" in refused(tarred(*many))
     assert "larger than 64 MiB" in refused(zipped(*many[:70]))

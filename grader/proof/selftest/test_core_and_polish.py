@@ -88,7 +88,7 @@ def test_every_function_has_both():
     for exercise in catalogue().exercises():
         core = [check for check in exercise.checks if check.core]
         assert 0 < len(core) < len(exercise.checks)
-        assert {check.about for check in core} <= {"values", "shapes", "gradients"}
+        assert {check.about for check in core} <= {"values", "shapes", "gradients", "costs"}
         order = [check.core for check in exercise.checks]
         assert order == sorted(order, reverse=True)
 

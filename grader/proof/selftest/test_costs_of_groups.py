@@ -83,21 +83,30 @@ PRODUCT_BY_PRODUCT = """
     weights = (products.sum(-1) / query.shape[-1] ** 0.5).softmax(-1)
     return (weights[..., None] * value[..., :, None, None, :, :]).sum(-2).flatten(-4, -3)
 """
+REPEATED_FOR_A_MASK = (
+    """
+    if mask is not None:
+        key, value = key.repeat_interleave(times, -3), value.repeat_interleave(times, -3)
+        return attention(query, key, value, mask.unsqueeze(-3))
+"""
+    + BELOW_EACH_OTHER
+)
+PLAIN, MASKED = range(2)
 
 
 @pytest.fixture
 def found(tmp_path):
     """Say what is found of the body of a function."""
-    (promised,) = load_suite(suite_path(STEM)).COSTS
+    promises = load_suite(suite_path(STEM)).COSTS
     for path in places.SOLUTIONS.glob("ex0[1-6]*.py"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
 
-    def finding(body):
+    def finding(body, of=PLAIN):
         (tmp_path / f"{STEM}.py").write_text(HEAD + body, encoding="utf-8")
         world = World(tmp_path, catalogue().names())
         world.begin(0)
         try:
-            grows(Answer(world, STEM), Draw(0, "costs"), promised)
+            grows(Answer(world, STEM), Draw(0, "costs"), promises[of])
         except Finding as one:
             return one
         return None
@@ -119,6 +128,11 @@ def test_what_copies_nothing_for_each_head_is_let_through(found, body):
 def test_what_copies_for_each_head_is_told(found, body):
     finding = found(body)
     assert (finding.kind, finding.label, finding.at) == ("cost", "the largest tensor", "h=30")
+
+
+def test_what_copies_only_for_a_mask_is_told(found):
+    assert found(REPEATED_FOR_A_MASK) is None
+    assert found(REPEATED_FOR_A_MASK, MASKED).label == "the largest tensor"
 
 
 def test_ways_of_copying_show_the_same(found):

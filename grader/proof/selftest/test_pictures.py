@@ -133,7 +133,7 @@ def picture():
     )  # fmt: skip
     scores = Panel("scores", [[-3.5, 8.0], [1e9, float("-inf")]], ["a", "b"], ["c", "d"])
     row = Row("A row.", [[scores], [weights]], ["A note."])
-    return Picture("ex09_none.such", "It shows.", [row], ["At the end."], state="wrong")
+    return Picture("ex98_none.such", "It shows.", [row], ["At the end."], state="wrong")
 
 
 def printed_on(picture, *, encoding="utf-8", width=80, **options):
