@@ -142,7 +142,10 @@ def test_texts_that_have_changed_are_refused():
 
 def test_a_suite_that_works_out_answers_in_a_check_is_refused(tmp_path, monkeypatch):
     text = (places.SUITES / "test_ex04_softmax.py").read_text(encoding="utf-8")
-    line = "\n\ndef test_outside(answer, draw):\n    assert weights64(draw(2, 3), draw(5, 3))\n"
+    line = (
+        "\n\n@check('softmax', about='calls')\ndef test_outside(answer, draw):\n"
+        "    assert weights64(draw(2, 3), draw(5, 3))\n"
+    )
     (tmp_path / "test_ex04_softmax.py").write_text(text + line, encoding="utf-8")
     monkeypatch.setattr(places, "SUITES", tmp_path)
     with pytest.raises(ReleaseError, match=r"test_ex04_softmax\.py uses .* outside"):
