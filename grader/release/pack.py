@@ -24,6 +24,7 @@ COMMANDS = (
     "board", "compare", "finish", "hint", "notebook", "quiz", "reset", "show", "usage", "watch",
     "why",
 )  # fmt: skip
+ARITHMETIC = "grader.suite.arithmetic"
 ROOTS = ("grader.__main__", "grader.cli", "grader.pytest_plugin")
 # what instructors and maintainers run: it holds answers, or ways to forge a verdict
 NEVER = (
@@ -113,7 +114,14 @@ def _read(name: str) -> str:
 def _suites(chapters: Sequence[Chapter]) -> dict[Path, str]:
     """Return the suites without the arithmetic that works out what is right."""
     paths = [places.SUITES / f"test_{stem}.py" for stem in [c.stem for c in chapters]]
-    return {path: without_answers.suite(path.read_text(encoding="utf-8")) for path in paths}
+    made = {path: without_answers.suite(path.read_text(encoding="utf-8")) for path in paths}
+    for path, text in made.items():
+        if ARITHMETIC in _imports(text.encode()):
+            raise ReleaseError(
+                f"tests/{path.name} uses {ARITHMETIC} outside a `reference`, so a pack would hold "
+                "answers: put what is worked out into a function that is one"
+            )
+    return made
 
 
 def _coaches(chapters: Sequence[Chapter]) -> dict[Path, str]:

@@ -16,6 +16,7 @@ import inspect
 import io
 import os
 import pkgutil
+import resource
 import shutil
 import signal
 import subprocess
@@ -29,8 +30,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-# seconds for a call
+# seconds for a call, and bytes for all
 LIMIT = 2
+MEMORY = 6 << 30
 CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
@@ -135,7 +137,11 @@ def disarm() -> None:
     def stop(*_: Any) -> None:
         raise TooLong
 
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, stop)
+    for name in ("__repr__", "__format__"):
+        # names of cases are made of what they are given, and printing took a third of the time
+        setattr(Tensor, name, lambda *_: "a tensor")
 
 
 # ---- the plain adapters that a student would write ----
@@ -192,26 +198,69 @@ def doubled(value: Any) -> Any:
     return value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
+def takes(function: Any, adapter: Any, args: Any, kwargs: Any) -> bool:
+    """Tell whether so many arguments go in, which is far quicker than a call with copies."""
+    signature = signature_of(function)
+
+    def bound(*given: Any, **named: Any) -> None:
+        signature.bind(*given, **named)
+
+    try:
+        if signature:
+            adapter(bound, args, kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def signature_of(function: Any) -> Any:
+    """Return what arguments go in, or None where that cannot be known."""
+    if id(function) not in SIGNATURES:
+        SIGNATURES[id(function)] = None
+        with contextlib.suppress(TypeError, ValueError):
+            SIGNATURES[id(function)] = inspect.signature(function)
+    return SIGNATURES[id(function)]
+
+
+# by identity: everything that is tried is in `KEPT`
+SIGNATURES: dict[int, inspect.Signature | None] = {}
+
+
 def answers(adapter: Any, function: Any, call: dict[str, Any]) -> bool:
     """Tell whether a function answers a call rightly."""
     made = adapter
+    if not takes(function, adapter, *call["made" if "made" in call else "given"]):
+        return False
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             if "made" in call:
-                args, kwargs = copy.deepcopy(call["made"])
+                args, kwargs = copied(call["made"])
                 module = made(function, args, kwargs)
                 if not isinstance(module, nn.Module):
                     return False
                 module.load_state_dict(call["weights"])
                 function, made = module, as_it_is
-            args, kwargs = copy.deepcopy(call["given"])
+            args, kwargs = copied(call["given"])
             got = made(function, args, kwargs)
             return any(equal(one, call["result"]) for one in (got, *parts(got)))
     except BaseException:  # such as those of pytest
         return False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def copied(given: Any) -> Any:
+    """Return a copy of arguments: the last one, unless a call has written into it."""
+    copy_of, tensors, versions = COPIES.get(id(given), (None, [], []))
+    if copy_of is None or [one._version for one in tensors] != versions:
+        copy_of = copy.deepcopy(given)
+        tensors = [one for one in (*copy_of[0], *copy_of[1].values()) if isinstance(one, Tensor)]
+        COPIES[id(given)] = copy_of, tensors, [one._version for one in tensors]
+    return copy_of
+
+
+COPIES: dict[int, tuple[Any, list[Tensor], list[int]]] = {}
 
 
 def parts(got: Any) -> list[Any]:

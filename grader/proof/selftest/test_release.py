@@ -17,6 +17,7 @@ from grader.coach import declared
 from grader.proof.selftest.packs import run_in
 from grader.release import without_answers
 from grader.release.closure import needed
+from grader.release.pack import pack
 from grader.release.texts import constraints, project_file, readme
 from grader.release.trouble import ReleaseError
 
@@ -137,6 +138,18 @@ def test_texts_that_have_changed_are_refused():
         readme(text.replace("## Students", "## Pupils"))
     with pytest.raises(ReleaseError, match="names the solutions"):
         readme(text.replace("## Students\n", "## Students\nSee solutions.\n"))
+
+
+def test_a_suite_that_works_out_answers_in_a_check_is_refused(tmp_path, monkeypatch):
+    text = (places.SUITES / "test_ex04_softmax.py").read_text(encoding="utf-8")
+    line = (
+        "\n\n@check('softmax', about='calls')\ndef test_outside(answer, draw):\n"
+        "    assert weights64(draw(2, 3), draw(5, 3))\n"
+    )
+    (tmp_path / "test_ex04_softmax.py").write_text(text + line, encoding="utf-8")
+    monkeypatch.setattr(places, "SUITES", tmp_path)
+    with pytest.raises(ReleaseError, match=r"test_ex04_softmax\.py uses .* outside"):
+        pack(stems=["ex04_softmax"])
 
 
 def test_extras_of_instructors_go_with_their_versions():
