@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import types
 from typing import NoReturn
 
 LONGEST = 2000
@@ -83,6 +84,15 @@ def words_of(problem: BaseException) -> str:
     except Exception:
         text = "(its text cannot be read)"
     return printable(text)
+
+
+def said_by(value: object) -> str:
+    """Return what an object says of itself; one that says nothing has its type's name."""
+    if type(value).__repr__ is object.__repr__:
+        return f"<{type(value).__name__} object>"
+    if isinstance(value, types.MethodType):
+        return f"<method {value.__name__}>"
+    return repr(value)
 
 
 def printable(text: str) -> str:

@@ -13,7 +13,7 @@ from grader.answers.door import OF_ANSWER, Answers, Call
 from grader.coach.common import Common
 from grader.dry_run import Mistake
 from grader.suite.compare import Finding
-from grader.trouble import BrokenFile, HangsError, Missing, TimeLimit, printable, words_of
+from grader.trouble import BrokenFile, HangsError, Missing, TimeLimit, printable, said_by, words_of
 
 Verdict = Literal[
     "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started"
@@ -191,7 +191,7 @@ def describe(value: Any) -> str:
         return "a generator"
     if isinstance(value, dict | set | frozenset) and not _is_small(value):
         return f"{type(value).__name__} of {len(value)}"
-    text = printable(repr(value))
+    text = printable(said_by(value))
     return text if len(text) <= MOST_WRITTEN else text[: MOST_WRITTEN - 3] + "..."
 
 

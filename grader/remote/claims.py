@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from grader.remote.channel import WireError
@@ -15,10 +16,17 @@ class Opaque:
     Attributes:
         kit_number: of the object there; None if nothing can be asked of it.
         kit_exercise: which one has made it.
+        kit_reached: asks for an attribute of it; a slip that runs here uses an answer's object.
     """
 
     kit_number: int | None = None
     kit_exercise = ""
+    kit_reached: Callable[[Opaque, str], Any] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or self.kit_reached is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return self.kit_reached(self, name)
 
 
 def opaque(name: Any, said: Any) -> Opaque:

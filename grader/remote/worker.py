@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import random
 import signal
@@ -28,7 +29,7 @@ from grader.remote.end import End
 from grader.remote.held import HeldWorld
 from grader.remote.lent import LentModule, extras, lent_class, lent_function, lent_module
 from grader.remote.wire import DTYPES, MOST_DIMENSIONS, NAMES, Opened, Parcel
-from grader.trouble import BrokenFile, Hangs, TimeLimit, printable
+from grader.trouble import BrokenFile, Hangs, TimeLimit, printable, said_by
 
 LONGEST_REPR = 100
 MOST_WARNINGS = 10
@@ -276,7 +277,8 @@ class Worker(End):
             return {}, self.parcel()
         value = getattr(part, name)
         parcel = self.parcel()
-        return {"value": parcel.pack(nested.mapped(_detached, value))}, parcel
+        packed = parcel.pack(nested.mapped(_detached, value))
+        return {"value": packed, "method": inspect.ismethod(value)}, parcel
 
     # ---- how it is done ----
 
@@ -622,10 +624,7 @@ def _unique(tensors: Iterator[Tensor]) -> list[Tensor]:
 
 
 def _repr(value: Any) -> str:
-    if type(value).__repr__ is object.__repr__:
-        # without its address: what is said in a check is to be the same each time
-        return f"<{type(value).__name__} object>"
     try:
-        return printable(repr(value)[: 4 * LONGEST_REPR])[:LONGEST_REPR]
+        return printable(said_by(value)[: 4 * LONGEST_REPR])[:LONGEST_REPR]
     except Exception:
         return "?"

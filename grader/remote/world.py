@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from grader import nested
+from grader.answers.door import around
 from grader.answers.kept import Became, numbered
 from grader.answers.switches import OF_CALLS
 from grader.costs import Counting
@@ -108,6 +109,7 @@ class RemoteWorld(End):
         self._way: Crossing | None = None
         self._crossed = 0
         self.counting: Counting | None = None
+        self._counts: Counting | None = None
         self._counted = 0
         self._seen: list[str] = []
         self._generators: dict[int, torch.Generator] = {}
@@ -128,7 +130,7 @@ class RemoteWorld(End):
     def begins_to_count(self) -> Counting:
         """Count from now on what calls cost, over there, until `counting` is None."""
         self._counted += 1
-        self.counting = Counting(self.called, here=False)
+        self.counting = self._counts = Counting(self.called, here=False, after=self._counts)
         return self.counting
 
     def load(self, stem: str) -> None:
@@ -154,17 +156,15 @@ class RemoteWorld(End):
     def method(self, made: Any, name: str) -> Callable[..., Any]:
         """Return a method of an object that an exercise has made, ready to be called."""
         where = self._where(made)
-        return getattr(made, name) if where is None else _Function(self, {**where, "method": name})
+        if where is None:
+            return around(getattr(made, name), self)
+        return _Function(self, {**where, "method": name})
 
     def attribute(self, made: Any, name: str) -> Any:
         """Return an attribute of an object that an exercise has made."""
         if not isinstance(made, Opaque):
             return getattr(made, name)
-        reply = self.ask("attribute", {"object": made.kit_number, "name": name})
-        if "value" not in reply.header:
-            raise AttributeError(f"'{type(made).__name__}' object has no attribute '{name}'")
-        with self._sense():
-            return reply.unpack(reply.header["value"])
+        return self._attribute(made, name)[0]
 
     @contextlib.contextmanager
     def noticing(self, family: Family) -> Iterator[list[str]]:
@@ -541,6 +541,7 @@ class RemoteWorld(End):
             made = opaque(*inner[:2])
             if type(inner[-1]) is int:
                 made.kit_number, made.kit_exercise = inner[2], self._calling
+                made.kit_reached = self._reached
             return made
         if key == "c" and type(inner) is str and inner.split(":")[0] in ("cpu", "cuda", "meta"):
             with contextlib.suppress(RuntimeError):
@@ -576,6 +577,18 @@ class RemoteWorld(End):
         return error
 
     # ---- how it is done ----
+
+    def _reached(self, made: Opaque, name: str) -> Any:
+        """Return an attribute of an object of the other process; a method is ready to be called."""
+        value, is_method = self._attribute(made, name)
+        return self.method(made, name) if is_method else value
+
+    def _attribute(self, made: Opaque, name: str) -> tuple[Any, bool]:
+        reply = self.ask("attribute", {"object": made.kit_number, "name": name})
+        if "value" not in reply.header:
+            raise AttributeError(f"'{type(made).__name__}' object has no attribute '{name}'")
+        with self._sense():
+            return reply.unpack(reply.header["value"]), reply.header.get("method") is True
 
     def _where(self, made: Any) -> dict[str, Any] | None:
         """Say which object of the other process is meant; None if it is none of there."""
