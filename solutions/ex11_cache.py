@@ -165,7 +165,7 @@ class CachedAttention(nn.Module):
 
     Args:
         d_model: the width of the tokens, in and out.
-        n_heads: how many heads of queries; at least 1. It divides d_model, and d_head is even.
+        n_heads: how many heads of queries; at least 1, and it divides d_model into an even d_head.
         n_kv_heads: how many heads of keys and values; at least 1, and it divides n_heads. None: as
             many as n_heads.
         window: how many positions a word looks back at, its own counted; at least 1, and it may be

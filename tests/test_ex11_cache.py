@@ -295,6 +295,11 @@ def one_more_token(draw: Draw, *, length=64, capacity=300, n_kv_heads=2):
     return made, weights_for(draw, *made), pieces, capacity
 
 
+def one_more_under_a_window(draw: Draw, *, length=64, capacity=300, window=7):
+    made, *rest = one_more_token(draw, length=length, capacity=capacity)
+    return (*made, window), *rest
+
+
 # What is played
 
 
@@ -399,6 +404,8 @@ SPECIAL = [
 ONE_MORE_ROW = caching(one_more_row, all_in_the_end, update, "one more row", before=filled)
 ONE_MORE_WORD = attending(one_more_word, last_rows, attend, "one more word", before=attended)
 ONE_MORE_TOKEN = reading(one_more_token, last_layer_rows, read, "one more token", before=has_read)
+ONE_MORE_SEES_FEW = reading(one_more_under_a_window, last_layer_rows, read,
+                            "one more token under a window", before=has_read)
 NOTHING_GROWS = "So an update after the first"
 COSTS = [
     Growth(ONE_MORE_ROW, "largest", "length", (64, 256), 0, NOTHING_GROWS),
@@ -406,7 +413,10 @@ COSTS = [
     Growth(ONE_MORE_ROW, "largest", "capacity", (300, 1200), 0, NOTHING_GROWS),
     Growth(ONE_MORE_WORD, "made", "length", (64, 256), 1, "A step of one word",
            least=lambda d_v, **_: d_v),
-    Growth(ONE_MORE_TOKEN, "made", "length", (64, 256), 1, "A step's work", least=lambda **_: 12),
+    Growth(ONE_MORE_WORD, "made", "capacity", (300, 1200), 0, "A step of one word",
+           least=lambda d_v, **_: d_v),
+    *(Growth(one, "made", "length", (64, 256), 1, "A step's work", least=lambda **_: 12)
+      for one in (ONE_MORE_TOKEN, ONE_MORE_SEES_FEW)),
 ]  # fmt: skip
 
 
@@ -496,8 +506,6 @@ REFUSALS = [
         ("values were 3 wide, and `value` is 1 wide", updated((2, 1, 5), (2, 1, 1), 4)),
         ("values were 3 wide, and `value` is 4 wide", updated((2, 1, 5), (2, 1, 4), 4)),
         ("there was a batch of 2, and with 0 new rows it is 3", updated((3, 0, 5), (3, 0, 3), 4)),
-        ("the first update had 0 rows and a batch of 2, and now it is 3",
-         updated((3, 1, 5), (3, 1, 3), 0)),
         *((f"the first update was float32, and now it is {dtype}".replace("torch.", ""),
            updated((2, 1, 5), (2, 1, 3), 4, other=dtype), ())
           for dtype in (torch.float64, torch.float16)),
@@ -540,7 +548,7 @@ REFUSALS = [
     ),
     refusal(
         "CachedAttention", "ValueError: d_model / n_heads is odd.",
-        *((f"`d_model` is {d_model} and `n_heads` is {n_heads}",
+        *((f"`d_model` is {d_model}, `n_heads` is {n_heads} and d_head is {d_model // n_heads}",
            lambda a, _, sizes=(d_model, n_heads): a.CachedAttention(*sizes))
           for d_model, n_heads in ((15, 3), (5, 5), (7, 1))),
     ),
@@ -632,6 +640,18 @@ def test_cache_shares_nothing(answer, draw):
          label="the rows of the first cache, after a second one was filled")  # fmt: skip
 
 
+@check("KeyValueCache", about="gradients", cites="No gradients go through a cache")
+def test_cache_cuts_gradients(answer, draw):
+    """Of the rows that want gradients the numbers are kept, and not how they were worked out."""
+    cache = answer.KeyValueCache(9)
+    rows = [(draw(2, m, 5).requires_grad_(), draw(2, m, 3).requires_grad_()) for m in (3, 1)]
+    for place, piece in enumerate(rows, 1):
+        got = answer.method(cache, "update", *piece)
+        for said, one in zip(("keys", "values"), got, strict=True):
+            equal(one.requires_grad, False, label=f"`requires_grad` of the {said}, update {place}")
+    same(got, tuple(whole(*parts).detach() for parts in zip(*rows, strict=True)))
+
+
 @check("KeyValueCache", about="calls", cites="Forget all rows")
 def test_cache_begins_again(answer, draw):
     """After a reset rows of another kind may come, as many as there is room for."""
@@ -671,6 +691,10 @@ def stays_as_it_was(answer, draw, capacity, rows, *misfits):
 def test_cache_that_is_full_stays_as_it_was(answer, draw):
     rows = draw(2, 4, 5), draw(2, 4, 3)
     stays_as_it_was(answer, draw, 6, rows, (draw(2, 3, 5), draw(2, 3, 3)))
+    cache, other = answer.KeyValueCache(6), (draw(3, 2, 4), draw(3, 2, 7))
+    refuses(answer, cache, draw(2, 7, 5), draw(2, 7, 3))
+    with situation("a first update, after 7 rows were refused by an empty cache"):
+        same(answer.method(cache, "update", *other), other)
 
 
 @check("KeyValueCache", about="edges", cites=OTHERS)
@@ -786,7 +810,7 @@ def test_module_takes_no_cache(answer, draw):
             same(ask(), layer_output(exact(weights), exact(x), made=made), like=x)
 
 
-@check("CachedAttention", about="calls", cites="holds the turned keys")
+@check("CachedAttention", about="calls", cites="cache: holds the turned keys")
 def test_module_goes_on_after_rows_of_others(answer, draw):
     """Hand it a cache that was filled by hand: its positions go on from there."""
     made = 12, 3, 3
