@@ -404,8 +404,9 @@ SPECIAL = [
 ONE_MORE_ROW = caching(one_more_row, all_in_the_end, update, "one more row", before=filled)
 ONE_MORE_WORD = attending(one_more_word, last_rows, attend, "one more word", before=attended)
 ONE_MORE_TOKEN = reading(one_more_token, last_layer_rows, read, "one more token", before=has_read)
-ONE_MORE_SEES_FEW = reading(one_more_under_a_window, last_layer_rows, read,
-                            "one more token under a window", before=has_read)
+ONE_MORE_SEES_FEW = reading(
+    one_more_under_a_window, last_layer_rows, read, "one more token under a window", before=has_read
+)
 NOTHING_GROWS = "So an update after the first"
 COSTS = [
     Growth(ONE_MORE_ROW, "largest", "length", (64, 256), 0, NOTHING_GROWS),
@@ -413,7 +414,7 @@ COSTS = [
     Growth(ONE_MORE_ROW, "largest", "capacity", (300, 1200), 0, NOTHING_GROWS),
     Growth(ONE_MORE_WORD, "made", "length", (64, 256), 1, "A step of one word",
            least=lambda d_v, **_: d_v),
-    Growth(ONE_MORE_WORD, "made", "capacity", (300, 1200), 0, "A step of one word",
+    Growth(ONE_MORE_WORD, "largest", "capacity", (300, 1200), 0, "A step of one word",
            least=lambda d_v, **_: d_v),
     *(Growth(one, "made", "length", (64, 256), 1, "A step's work", least=lambda **_: 12)
       for one in (ONE_MORE_TOKEN, ONE_MORE_SEES_FEW)),
@@ -585,7 +586,7 @@ REFUSALS = [
     ),
 ]  # fmt: skip
 EXPLAINS = {
-    "KeyValueCache": ("The buffers are made", "No gradients go"),
+    "KeyValueCache": ("The buffers are made",),
     "CachedAttention": (),
 }
 OWN_WORDS = ("KeyValueCache", "differ in shape", "`window`", "n_heads")
@@ -810,7 +811,7 @@ def test_module_takes_no_cache(answer, draw):
             same(ask(), layer_output(exact(weights), exact(x), made=made), like=x)
 
 
-@check("CachedAttention", about="calls", cites="cache: holds the turned keys")
+@check("CachedAttention", about="calls", cites="Those of `x` are added")
 def test_module_goes_on_after_rows_of_others(answer, draw):
     """Hand it a cache that was filled by hand: its positions go on from there."""
     made = 12, 3, 3
