@@ -17,7 +17,7 @@ from grader.suite.draw import Draw, aside
 from grader.suite.expected import recorded, reference, worked_out
 from grader.suite.laws import checks_by_law
 from grader.suite.module_case import ModuleCase
-from grader.suite.played import Played
+from grader.suite.played import Played, as_it_came
 from grader.suite.promises import Rule
 from grader.suite.refusals import in_any_words, refusal
 from grader.suite.tolerance import OTHER_FLOATS, printed
@@ -32,6 +32,7 @@ __all__ = [
     "ModuleCase",
     "Played",
     "Rule",
+    "as_it_came",
     "aside",
     "check",
     "checks_by_law",
