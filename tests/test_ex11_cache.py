@@ -388,12 +388,15 @@ LAYER = ModuleCase("CachedAttention", a_layer, layer_output, cites="One new row"
 WINDOW = ModuleCase(
     "CachedAttention", a_layer_with_a_window, layer_output, "window", cites="One new row"
 )
+AS_MANY = ModuleCase(
+    "CachedAttention", as_many_heads, layer_output, "as_many_heads", cites="None: as many as"
+)
 CACHE, ATTENDING, READING = (
     caching(some_rows),
     attending(some_words),
     reading(a_text, label="cache"),
 )
-CASES = [CACHE, ATTENDING, LAYER, WINDOW, READING]
+CASES = [CACHE, ATTENDING, LAYER, WINDOW, AS_MANY, READING]
 CUTS = [(1, 1, 1, 1, 1, 1, 1), (3, 2, 2), (7,), (1, 6), (6, 1), (2, 1, 1, 1, 2)]
 SPECIAL = [
     *(caching(rows_in(*sizes), label="+".join(map(str, sizes))) for sizes in CUTS),
@@ -404,8 +407,6 @@ SPECIAL = [
     caching(rows_in(2, 1, 3, batch=(2, 1, 3)), label="three_batches"),
     *(attending(words_in(*sizes), label="+".join(map(str, sizes)), cites=CUT) for sizes in CUTS),
     attending(words_in(5, 1, 2, batch=(2, 3)), label="two_batches", cites=CUT),
-    ModuleCase("CachedAttention", as_many_heads, layer_output, "as_many_heads", everywhere=True,
-               cites="None: as many as"),
     *(reading(text_in(*sizes), label="+".join(map(str, sizes))) for sizes in CUTS),
     *(reading(text_in(*sizes, window=3), label=f"window-{'+'.join(map(str, sizes))}")
       for sizes in CUTS),

@@ -581,7 +581,14 @@ class RemoteWorld(End):
     def _reached(self, made: Opaque, name: str) -> Any:
         """Return an attribute of an object of the other process; a method is ready to be called."""
         value, is_method = self._attribute(made, name)
-        return self.method(made, name) if is_method else value
+        if not is_method:
+            return value
+        asks = self.method(made, name)
+        return lambda *args, **kwargs: self._put_there(asks(*args, **kwargs))
+
+    def _put_there(self, value: Any) -> Any:
+        """Put what came from the other process on the pretended machine, if its asker is there."""
+        return value if self.crossing is None else self.crossing.there(value, ELSEWHERE)
 
     def _attribute(self, made: Opaque, name: str) -> tuple[Any, bool]:
         reply = self.ask("attribute", {"object": made.kit_number, "name": name})
