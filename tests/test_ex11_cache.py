@@ -536,6 +536,8 @@ REFUSALS = [
          updated((2, 1, 5), (2, 1, 3), 4, 2, capacity=6)),
         ("the first update has 7 rows, and the capacity is 6",
          updated((2, 7, 5), (2, 7, 3), capacity=6)),
+        ("the first update has 7 rows and no batch, and the capacity is 6",
+         updated((7, 5), (7, 3), capacity=6)),
         ("there is 1 row and 1 more for a capacity of 1",
          updated((2, 1, 5), (2, 1, 3), 1, capacity=1)),
     ),
@@ -563,6 +565,8 @@ REFUSALS = [
         *((f"`n_heads` is {n_heads} and `d_model` is {d_model}",
            lambda a, _, sizes=(d_model, n_heads): a.CachedAttention(*sizes))
           for d_model, n_heads in ((8, 3), (24, 5), (6, 12), (24, 0), (24, -2))),
+        ("`n_heads` is -2, `d_model` is 24 and `n_kv_heads` is 2",
+         lambda a, _: a.CachedAttention(24, -2, 2)),
     ),
     refusal(
         "CachedAttention", "ValueError: d_model / n_heads is odd.",
