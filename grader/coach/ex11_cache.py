@@ -9,6 +9,7 @@ from torch import nn
 
 from grader.coach import Task, card
 from grader.coach.common import Common
+from grader.coach.rows_so_far import RowsSoFar
 from grader.pictures.drawings import draws
 from grader.suite.costs import NAMES as COSTS
 
@@ -51,7 +52,7 @@ TURNS = 'the stub of CachedAttention: "`rotate_pairs` has turned queries and key
 OUTPUT = 'the stub of CachedAttention: "w_o: the output projection"'
 COUNTED = 'chapter 10, The formula: "its own counted"'
 NEIGHBOURS = 'chapter 9, Which heads share: "Papers and libraries mean neighbours"'
-MIXING = "chapter 5, The formula"
+MIXING = 'chapter 5, The formula: "attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V"'
 KEYS = (
     'chapter 4, The formula: "The softmax runs over the keys, so each query has a row of '
     'weights of its own."'
@@ -524,8 +525,8 @@ attend_with_cache = Task(
         "The cache gives back all keys and values; the queries are those of the new words alone.",
         "First update the cache, so that the new words see themselves and each other. Then it is "
         "chapter 5's attention, with a mask in which the queries are the last of the keys.",
-        "`cache.update(key, value)` makes [*batch, n, d_k] and [*batch, n, d_v]; "
-        "`causal_mask_at(m, n, device=...)` of chapter 10 is the mask [m, n].",
+        "`update` gives [*batch, n, d_k] and [*batch, n, d_v]; `causal_mask_at(m, n, device=...)` "
+        "of chapter 10 is the mask [m, n].",
     ),
 )
 
@@ -1142,7 +1143,7 @@ def draw_key_value_cache(sketch):
 
 def _in_pieces(ask, sizes, rows):
     """Ask with one piece after the other, and put what comes below each other."""
-    cache = _Cache(sum(sizes))
+    cache = RowsSoFar()
     pieces = zip(*(one.split(sizes, -2) for one in rows), strict=True)
     return torch.cat([ask(*piece, cache) for piece in pieces], -2)
 

@@ -13,7 +13,7 @@ from grader.comparing.ways import Ways, farthest
 from grader.comparing.worth_showing import WORTH_SHOWING
 
 READY_MADE = Path(__file__).parent / "ready_made"
-# of many right answers so many, no longer than that
+# of many right answers so many, no longer than that or than a quarter above the kit's own
 MOST, LINES, COLUMNS = 6, 28, 100
 # a function that is one expression is a pleasure to write only
 PUZZLE = re.compile(r"\w+ = lambda")
@@ -31,11 +31,12 @@ def ways_in_kit(full: str, exercises: Collection[str]) -> Ways:
     reference = excerpt(source, name, exercises)
     if reference is None:
         raise LookupError(f"solutions/{stem}.py has no {name}")
-    others = farthest(list(_others(stem, name, exercises)), [reference.text], MOST)
+    longest = max(LINES, reference.text.count("\n") * 5 // 4)
+    others = farthest(list(_others(stem, name, exercises, longest)), [reference.text], MOST)
     return Ways(reference.text, tuple(others), _ready_made(stem, name))
 
 
-def _others(stem: str, name: str, exercises: Collection[str]) -> Iterator[str]:
+def _others(stem: str, name: str, exercises: Collection[str], longest: int) -> Iterator[str]:
     """Cut a function out of the variants; leave out what cannot be read by itself."""
     worth = WORTH_SHOWING.get(f"{stem}.{name}")
     for path in sorted(places.VARIANTS.glob(f"*/{stem}.py")):
@@ -45,7 +46,7 @@ def _others(stem: str, name: str, exercises: Collection[str]) -> Iterator[str]:
         if found is None or found.strange:
             continue
         lines = found.text.splitlines()
-        fits = len(lines) <= LINES and max(map(len, lines)) <= COLUMNS
+        fits = len(lines) <= longest and max(map(len, lines)) <= COLUMNS
         if fits and not any(PUZZLE.match(line) for line in lines):
             yield found.text
 

@@ -539,7 +539,7 @@ class RemoteWorld(End):
             return vast(*inner)
         if key == "o" and type(inner) is list and len(inner) in (2, 3):
             made = opaque(*inner[:2])
-            if type(inner[-1]) is int:
+            if len(inner) == 3 and type(inner[2]) is int:
                 made.kit_number, made.kit_exercise = inner[2], self._calling
                 made.kit_reached = self._reached
             return made

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import torch
 from torch import nn
 
@@ -25,8 +27,8 @@ def right_calls() -> dict[str, list[dict[str, Any]]]:
 
 
 def save(path: Path) -> None:
-    """Write them down for another process."""
-    torch.save(right_calls(), path)
+    """Write them down for another process, which cannot import the classes of what goes in."""
+    torch.save(right_calls(), path, pickle_module=cloudpickle)
 
 
 def _calls(exercise: Exercise, world: World) -> list[dict[str, Any]]:
@@ -47,6 +49,8 @@ def _watched(right: Callable[..., Any], seen: list[dict[str, Any]]) -> Callable[
         result = right(*args, **kwargs)
         if isinstance(result, nn.Module):
             result.register_forward_hook(_hook(before, seen), with_kwargs=True)
+        elif isinstance(right, type):
+            _watch_methods(result, before, seen)
         else:
             seen.append({"given": before, "result": _plain(result)})
         return result
@@ -61,6 +65,26 @@ def _hook(made: Any, seen: list[dict[str, Any]]) -> Callable[..., None]:
         seen.append({"made": made, "weights": weights, "given": given, "result": _plain(result)})
 
     return hook
+
+
+def _watch_methods(made: Any, given: Any, seen: list[dict[str, Any]]) -> None:
+    """Note what an object's own methods are asked, in order, once it has been asked."""
+    asked: list[dict[str, Any]] = []
+
+    def watched(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            before = copy.deepcopy((args, kwargs))
+            result = method(*args, **kwargs)
+            if not asked:
+                seen.append({"object": given, "asked": asked})
+            asked.append({"name": name, "given": before, "result": _plain(result)})
+            return result
+
+        return call
+
+    for name, method in inspect.getmembers(made, inspect.ismethod):
+        if not name.startswith("_"):
+            setattr(made, name, watched(name, method))
 
 
 def _plain(result: Any) -> Any:

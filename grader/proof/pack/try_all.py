@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import gc
 import importlib
 import inspect
@@ -229,7 +230,8 @@ SIGNATURES: dict[int, inspect.Signature | None] = {}
 def answers(adapter: Any, function: Any, call: dict[str, Any]) -> bool:
     """Tell whether a function answers a call rightly."""
     made = adapter
-    if not takes(function, adapter, *call["made" if "made" in call else "given"]):
+    first = next(call[key] for key in ("made", "object", "given") if key in call)
+    if not takes(function, adapter, *first):
         return False
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
@@ -241,6 +243,9 @@ def answers(adapter: Any, function: Any, call: dict[str, Any]) -> bool:
                     return False
                 module.load_state_dict(call["weights"])
                 function, made = module, as_it_is
+            if "object" in call:
+                thing = adapter(function, *copied(call["object"]))
+                return all(map(functools.partial(says, thing), call["asked"]))
             args, kwargs = copied(call["given"])
             got = made(function, args, kwargs)
             return any(equal(one, call["result"]) for one in (got, *parts(got)))
@@ -250,8 +255,19 @@ def answers(adapter: Any, function: Any, call: dict[str, Any]) -> bool:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
+def says(thing: Any, asked: dict[str, Any]) -> bool:
+    """Tell whether an object answers rightly when it is asked for what came next."""
+    args, kwargs = copied(asked["given"])
+    got, right = getattr(thing, asked["name"])(*args, **kwargs), asked["result"]
+    if isinstance(right, tuple):
+        return len(got) == len(right) and all(map(equal, got, right))
+    return equal(got, right)
+
+
 def copied(given: Any) -> Any:
-    """Return a copy of arguments: the last one, unless a call has written into it."""
+    """Return a copy of arguments: the last one, unless a call may have written into it."""
+    if any(hasattr(one, "__dict__") and not isinstance(one, Tensor) for one in given[0]):
+        return copy.deepcopy(given)
     copy_of, tensors, versions = COPIES.get(id(given), (None, [], []))
     if copy_of is None or [one._version for one in tensors] != versions:
         copy_of = copy.deepcopy(given)
