@@ -13,6 +13,8 @@ import pytest
 
 from grader.answers.clock import WALL
 from grader.chapters import catalogue
+from grader.hearings import hearing
+from grader.hearings.hearing import Hearing, Limits
 from grader.remote.patience import LOOSELY, Patience
 from grader.remote.used import Used
 from grader.remote.world import RemoteWorld
@@ -213,3 +215,33 @@ def test_who_sleeps_for_too_long_is_ended(world):
     world.begin(0)
     with pytest.raises(Lost, match="did not come back"):
         function(60.0, 7)
+
+
+# right, and slow: each call is within the limit of its check
+SLOW = """
+import time
+
+
+def dot_product(a, b):
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"{tuple(a.shape)} and {tuple(b.shape)}")
+    end = time.process_time() + 0.1
+    while time.process_time() < end:
+        pass
+    return (a * b).sum()
+"""
+
+
+@linux
+def test_a_submission_has_a_limit_of_its_own_for_all_checks(starter, monkeypatch):
+    monkeypatch.setattr(hearing, "CHECKS", 1)
+    known, limits = catalogue(), Limits(seconds=3.0)
+    heard = Hearing(known, starter, {"ex01_scores.py": SLOW.encode()}, "cpu", 3, limits)
+    results = list(heard.results([known.exercise("ex01_scores.dot_product")]))
+    verdicts = [one.verdict for one in results]
+    assert verdicts[0] == "passed"
+    assert verdicts[-1] == "timeout"
+    assert "not tried, the submission has used up all of its 3 s" in results[-1].message
+    # once it is used up nothing is tried any more
+    tried = verdicts.index("timeout")
+    assert all("used up all" in one.message for one in results[tried + 1 :])
