@@ -14,6 +14,21 @@ TRY_ALL = places.ROOT / "grader" / "proof" / "pack" / "try_all.py"
 TRY_SEALS = TRY_ALL.with_name("try_seals.py")
 
 
+# what it is asked for shows what it is
+CACHE = """
+
+class Cache:
+    def __init__(self, capacity):
+        self.pieces = []
+
+    def update(self, key, value):
+        import torch
+
+        self.pieces.append((key, value))
+        return [torch.cat(rows, -2) for rows in zip(*self.pieces)]
+"""
+
+
 @pytest.mark.timeout(600)
 def test_nothing_that_can_be_called_is_an_answer(released, tmp_path):
     save(tmp_path / "calls.pt")
@@ -28,12 +43,14 @@ def test_an_answer_that_is_left_in_is_found(released, tmp_path):
     path = released / "grader" / "naming.py"
     before = path.read_text(encoding="utf-8")
     body = "class Mine:\n    @staticmethod\n    def scores(draw, q, k):\n        return q @ k.mT\n"
+    body += CACHE
     path.write_text(before + body, encoding="utf-8")
     try:
         told = run_in(released, str(TRY_ALL), str(tmp_path / "calls.pt"), "grader.naming").stdout
     finally:
         path.write_text(before, encoding="utf-8")
     assert "ex01_scores.dot_product_scores: grader.naming.Mine.scores by as_a_check" in told
+    assert "ex11_cache.KeyValueCache: grader.naming.Cache by as_it_is" in told
 
 
 @pytest.mark.timeout(600)
