@@ -192,6 +192,12 @@ class Answer:
 
         return door
 
+    def earlier(self, stem: str, name: str, *args: Any) -> Any:
+        """Call an exercise of an earlier chapter, for what it makes."""
+        made = self._world.function(stem, name)
+        call = self._begins(name, args, {})
+        return self._noted(self._made(made, call, lambda: made(*args)), call)
+
     def method(self, made: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         """Call a method of an object that an exercise has made."""
         with of_answer():

@@ -133,6 +133,14 @@ class Alive:
         self.now -= self._sizes.pop(key, 0)
 
 
+# where the rows stand that these put into a tensor: no other numbers of it are written
+PUTS = {
+    "aten::index_put_": 2,
+    "aten::index_copy_": 3,
+    "aten::scatter_": 3,
+}
+
+
 class Counter(TorchDispatchMode):
     """Sees every operation, and what comes out of it."""
 
@@ -153,16 +161,21 @@ class Counter(TorchDispatchMode):
         for one in given:
             self._sees(one, worked_out=False)
         writes = _writes(func)
+        place = PUTS.get(func.overloadpacket._qualified_op_name)
+        put = args[place] if place is not None and place < len(args) else None
         for one in tree_leaves(out):
             if isinstance(one, Tensor):
-                self._sees(one, worked_out=writes)
+                count = put.numel() if isinstance(put, Tensor) else one.numel()
+                self._sees(one, worked_out=writes, count=count)
         return out
 
-    def _sees(self, one: Tensor, *, worked_out: bool) -> None:
+    def _sees(self, one: Tensor, *, worked_out: bool, count: int | None = None) -> None:
         cost = self._cost
         size = self._alive.makes(one.untyped_storage())
-        if size or worked_out:
+        if size:
             cost.made += one.numel()
+        elif worked_out:
+            cost.made += one.numel() if count is None else count
         if not size:
             return
         cost.peak = max(cost.peak, self._alive.now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.dry_run import sites
-from grader.dry_run.mistakes import SOMETHING, Mistake
+from grader.dry_run.mistakes import LONGEST, SOMETHING, Mistake
 from grader.dry_run.places import FIRST, HOME, place
 from grader.dry_run.sites import Running, RunningLine, Site
 from grader.dry_run.tensors import where_is
@@ -123,6 +124,7 @@ def refuses(problem: Exception, step: TracebackType) -> Mistake:
     """Return the mistake of an error that is raised on a GPU alone."""
     code = step.tb_frame.f_code
     what = f"{type(problem).__name__}: {words_of(problem)}".rstrip(": ")
+    what = textwrap.shorten(what, LONGEST, placeholder=" ...")
     return Mistake(
         "refuses", what, **_place(RunningLine(0, code, code, step.tb_lasti, step.tb_lineno))
     )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
+from grader.answers.world import World
 
-def slip(full: str, name: str) -> Callable[..., Any]:
+
+def slip(full: str, name: str, world: World) -> Callable[..., Any]:  # noqa: ARG001
     """Return the wrong function of a known slip."""
     from grader.chapters import catalogue
 
@@ -14,12 +17,21 @@ def slip(full: str, name: str) -> Callable[..., Any]:
     return next(one.wrong for one in slips if one.name == name)
 
 
-def spoil(full: str, name: str) -> Callable[..., Any]:
-    """Return the solution of an exercise, spoiled in a way that is common to all."""
-    from grader.answers.world import World
+def spoil(full: str, name: str, world: World) -> Callable[..., Any]:
+    """Return the solution of an exercise, spoiled in a way that is common to all.
+
+    Its lines are those of the answer in `world`, once that has come.
+    """
     from grader.chapters import catalogue, places
     from grader.proof.spoils import SPOILS
 
     stem, function = full.split(".")
     right = getattr(World(places.SOLUTIONS, catalogue().names()).load(stem), function)
+    if not isinstance(right, type):
+
+        @functools.wraps(right)
+        def of_the_answer(*args: Any, **kwargs: Any) -> Any:
+            return getattr(world.load(stem), function)(*args, **kwargs)
+
+        right = of_the_answer
     return next(one for one in SPOILS if one.slip == name).spoil(right)

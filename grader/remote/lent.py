@@ -198,7 +198,7 @@ def furnish(worker: Worker, module: nn.Module, inner: Any, message: Opened) -> d
     for part in parts[1:]:
         if part.kind is nn.MultiheadAttention:
             raise WireError("no such module is lent")
-        kind = part.kind if part.kind in (nn.Linear, nn.Embedding) else nn.Module
+        kind = part.kind if part.kind in (nn.Linear, nn.Embedding, nn.ModuleList) else nn.Module
         trees.attach(module, part.path, _bare(kind))
     for paths, values, wants in trees.weights_of(inner["tree"]["weights"], message):
         weight = nn.Parameter(values.detach().clone(), requires_grad=wants)

@@ -18,7 +18,7 @@ KINDS: dict[str, type[nn.Module]] = {
     for kind in (
         nn.Linear, nn.Embedding, nn.MultiheadAttention, nn.TransformerEncoderLayer,
         nn.TransformerDecoderLayer, nn.TransformerEncoder, nn.TransformerDecoder, nn.Transformer,
-        nn.Module,
+        nn.ModuleList, nn.Module,
     )
 }  # fmt: skip
 MOST_PARTS = 512

@@ -49,11 +49,10 @@ class Worker(End):
         channel: Channel,
         names: Mapping[str, Sequence[str]],
         home: str = "cpu",
-        stand_ins: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(channel, trusted=True, home=home)
         self.world = HeldWorld(names)
-        self.stand_ins = dict(stand_ins or {})
+        self.stand_ins: dict[str, Any] = {}
         self._born = os.getpid()
         self._undo = contextlib.ExitStack()
         self._warned: list[str] = []

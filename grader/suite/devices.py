@@ -94,7 +94,11 @@ def goes_back(output: Any, leaves: list[Tensor]) -> bool:
     """Go backward through all that comes out, if there is a way; return whether there is one."""
     ends = [v for v in nested.flat(output) if isinstance(v, Tensor) and v.requires_grad]
     if ends and leaves:
-        torch.autograd.grad([one.sum() for one in ends], leaves, allow_unused=True)
+        # as a worker does with what comes across, so that both count the same
+        total: Any = 0
+        for one in ends:
+            total = total + (one * torch.ones_like(one)).sum()
+        torch.autograd.grad(total, leaves, allow_unused=True)
     return bool(ends and leaves)
 
 

@@ -184,13 +184,12 @@ def _work(job: dict[str, Any], channel: int, memory: Any) -> None:
     from grader.remote.channel import Channel
     from grader.remote.worker import Worker
 
-    stand_ins = {
-        full: getattr(importlib.import_module(module), function)(*rest)
-        for full, (module, function, *rest) in job["stand_ins"].items()
-    }
     pipe = Channel(socket.socket(fileno=channel), memory)
-    worker = Worker(pipe, job["names"], job["home"], stand_ins)
-    if not stand_ins:
+    worker = Worker(pipe, job["names"], job["home"])
+    for full, (module, function, *rest) in job["stand_ins"].items():
+        made = getattr(importlib.import_module(module), function)
+        worker.stand_ins[full] = made(*rest, worker.world)
+    if not worker.stand_ins:
         _out_of_sight()
     with contextlib.suppress(EOFError, OSError):
         worker.run()

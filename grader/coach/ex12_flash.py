@@ -1,0 +1,1061 @@
+"""The coach of chapter 12."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import torch
+import torch.nn.functional as F
+
+from grader.coach import Task, card
+from grader.coach.common import Common
+from grader.suite.costs import NAMES as COSTS
+
+TRACK = "beyond"
+
+PARTS = 'chapter 12, The formula: "Of each part of the keys keep two things for a query"'
+SCORE = 'chapter 12, The formula: "A score is Q K^T / sqrt(d_k), as ever."'
+MERGED = 'chapter 12, The formula: "Two parts a and b over other keys make one"'
+UNDONE = 'chapter 12, The formula: "What a part divided by is in its log_sum"'
+ANY_ORDER = 'chapter 12, The formula: "in whatever order parts are merged, the same comes out"'
+NEVER_EXP = 'chapter 12, The formula: "Never take exp of a log_sum itself"'
+A_PLACE = 'chapter 12, The formula: "that difference is nan, so it needs a place of its own"'
+TILES = 'chapter 12, Shapes: "A tile is a block of queries against a block of keys."'
+SHORT = 'chapter 12, Shapes: "The last blocks are short. They may be"'
+FILLED = 'chapter 12, Shapes: "a row of zeros that is filled in is a key with a score of 0"'
+KEEPS = 'chapter 12, The way back: "autograd keeps what every step made for the way back"'
+RIGHT_AT_ONCE = 'chapter 12, The way back: "the weights of a tile, right at once"'
+WHERE_D = 'chapter 12, The way back: "Where does D come from?"'
+SUMMED = 'chapter 12, The way back: "summed over the blocks of queries"'
+OF_KEYS = 'chapter 12, The way back: "dQ = dS K / sqrt(d_k)"'
+ONE_EACH = 'chapter 12, The way back: "one gradient for each argument of forward"'
+DIVIDE = 'chapter 12, What papers and libraries disagree on: "When to divide."'
+NATURAL = (
+    'chapter 12, What papers and libraries disagree on: "Here it is the natural logarithm, of '
+    'scaled scores."'
+)
+DTYPE = (
+    'chapter 12, What papers and libraries disagree on: "Here it has the dtype of the inputs, as '
+    'any output"'
+)
+CORNER = 'chapter 12, What papers and libraries disagree on: "Which corner."'
+BY_HAND = 'chapter 12, By hand: "Two keys at a time"'
+TWO = 'the stub of partial_attention: "for each query the logarithm of the sum of exp"'
+NOTHING = 'the stub of partial_attention: "A query that may attend to nothing"'
+ONE_CLOSED = 'the stub of merge_partials: "Where one part is closed, it is the other part."'
+BOTH_CLOSED = 'the stub of merge_partials: "Where both are, it is zeros and minus infinity"'
+ALIKE = 'the stub of merge_partials: "`out_a` and `out_b` differ in shape"'
+ONE_EACH_QUERY = 'the stub of merge_partials: "`log_sum_a` or `log_sum_b` is not [*batch, q]"'
+GROWS = 'the stub of flash_attention: "The largest tensor grows as the number of positions does"'
+NO_MASK = 'the stub of flash_attention: "no scores, no weights and no mask"'
+SKIPPED = 'the stub of flash_attention: "blocks that are wholly in the future are not worked out"'
+SEES = 'the stub of flash_attention: "a query sees only its own position and those before it"'
+LAST = 'the stub of flash_attention: "The queries are the last q of k positions"'
+NEED_NOT = 'the stub of flash_attention: "It need not divide q or k"'
+BELOW_1 = 'the stub of flash_attention: "`block` is below 1"'
+MORE = 'the stub of flash_attention: "there are more queries than keys"'
+BOOLEAN = 'chapter 3, The formula: "A mask holds booleans, and True means "may attend""'
+MINUS_INFINITY = (
+    'chapter 4, The formula: "In attention the mask and the scale come before the softmax"'
+)
+KEYS = (
+    'chapter 4, The formula: "The softmax runs over the keys, so each query has a row of '
+    'weights of its own."'
+)
+ANY_BATCH, DEVICE = card("batch"), card("device")
+
+partial_attention = Task(
+    "partial_attention",
+    points=3,
+    difficulty=2,
+    minutes=10,
+    hints=(
+        "The output is that of `attention`. What it divided by, the sum of a row of powers, is "
+        "lost there: here it is given back, too, as a logarithm.",
+        "Work out the scaled scores, and put minus infinity where the mask is False. The softmax "
+        "over the keys mixes the values; the logarithm of the sum of exp is taken of the same "
+        "scores. Where a row has nothing but minus infinity, the weights are zeros.",
+        "`scores.logsumexp(-1)` of [*batch, q, k] is [*batch, q]: it takes the largest score away "
+        "first, and gives minus infinity where all is closed. Make the scores minus infinity by "
+        "`apply_mask` or `masked_fill`, which let nothing go back there. Chapter 4's `softmax` "
+        "gives the zeros.",
+    ),
+)
+
+
+def _fit(query, key, value, mask=None):
+    shapes = f"do not fit: {tuple(query.shape)}, {tuple(key.shape)}, {tuple(value.shape)}"
+    if min(query.dim(), key.dim(), value.dim()) < 2 or query.shape[-1] != key.shape[-1]:
+        raise ValueError(shapes)
+    if key.shape[:-1] != value.shape[:-1] or query.shape[:-2] != key.shape[:-2]:
+        raise ValueError(shapes)
+    if mask is not None:
+        try:
+            mask.expand(*query.shape[:-1], key.shape[-2])
+        except RuntimeError as problem:
+            raise ValueError(f"{shapes}, {tuple(mask.shape)}") from problem
+
+
+def _part_slip(read):
+    """Declare a slip of `partial_attention` that refuses what does not fit."""
+
+    def declare(wrong):
+        @functools.wraps(wrong)
+        def refusing(query, key, value, mask=None):
+            _fit(query, key, value, mask)
+            return wrong(query, key, value, mask)
+
+        partial_attention.slip(read)(refusing)
+        return wrong
+
+    return declare
+
+
+def _softmax(scores, dim=-1):
+    peak = scores.amax(dim, keepdim=True)
+    powers = torch.exp(scores - peak.masked_fill(peak == -torch.inf, 0))
+    whole = powers.sum(dim, keepdim=True)
+    return powers / whole.masked_fill(whole == 0, 1)
+
+
+def _scores(query, key, mask=None, *, power=0.5, fill=-torch.inf):
+    scores = query @ key.mT * query.shape[-1] ** -power
+    return scores if mask is None else scores.masked_fill(~mask, fill)
+
+
+def _part(query, key, value, mask=None, **how):
+    scores = _scores(query, key, mask, **how)
+    return _softmax(scores) @ value, scores.logsumexp(-1)
+
+
+@_part_slip(NEVER_EXP)
+def largest_score_not_taken_away(query, key, value, mask=None):
+    """The logarithm is taken of the sum of exp as it stands: exp(100) is infinity in float32 and
+    exp(-1e4) is 0. Take the largest score away first and add it afterwards, as logsumexp does."""
+    scores = _scores(query, key, mask)
+    return _softmax(scores) @ value, scores.exp().sum(-1).log()
+
+
+@_part_slip(TWO)
+def largest_score_not_added(query, key, value, mask=None):
+    """Your log_sum lacks the largest score: what was taken away before exp is added after the
+    logarithm."""
+    out, log_sum = _part(query, key, value, mask)
+    top = _scores(query, key, mask).amax(-1)
+    return out, log_sum - top.masked_fill(top == -torch.inf, 0)
+
+
+@_part_slip(TWO)
+def sum_without_logarithm(query, key, value, mask=None):
+    """This is the sum of exp, not its logarithm: it overflows where scores are large."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum.exp()
+
+
+@_part_slip(TWO)
+def largest_score_alone(query, key, value, mask=None):
+    """You gave back the largest score of each row: the logarithm of the sum of all powers is asked
+    for."""
+    out, _ = _part(query, key, value, mask)
+    return out, _scores(query, key, mask).amax(-1)
+
+
+@_part_slip(NATURAL)
+def logarithm_to_the_base_2(query, key, value, mask=None):
+    """Your log_sum is to the base 2, as in Triton's tutorial: here it is the natural logarithm."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum / math.log(2)
+
+
+@_part_slip(TWO)
+def mean_for_the_sum(query, key, value, mask=None):
+    """Your log_sum is that of the mean of the powers: take their sum, or parts of different sizes
+    weigh the same."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum - math.log(key.shape[-2])
+
+
+@_part_slip(NATURAL)
+def log_sum_not_scaled(query, key, value, mask=None):
+    """The output is right, but your log_sum is that of the scores before the scale: both are made
+    of the scaled ones."""
+    out, _ = _part(query, key, value, mask)
+    return out, _scores(query, key, mask, power=0).logsumexp(-1)
+
+
+@_part_slip(SCORE)
+def part_not_scaled(query, key, value, mask=None):
+    """The scale is missing: divide the scores by the square root of d_k, before anything else."""
+    return _part(query, key, value, mask, power=0)
+
+
+@_part_slip(SCORE)
+def part_scaled_twice(query, key, value, mask=None):
+    """You divided by d_k, or scaled twice: divide once, by the square root of d_k."""
+    return _part(query, key, value, mask, power=1)
+
+
+@_part_slip(SCORE)
+def part_scaled_by_the_values(query, key, value, mask=None):
+    """You scaled by the square root of d_v, the width of the values: it is d_k."""
+    return _part(query * (query.shape[-1] / value.shape[-1]) ** 0.5, key, value, mask)
+
+
+@_part_slip(NOTHING)
+def log_sum_of_all_keys(query, key, value, mask=None):
+    """Your log_sum knows nothing of the mask: closed keys have a score of minus infinity there,
+    too."""
+    return _part(query, key, value, mask)[0], _part(query, key, value)[1]
+
+
+@_part_slip(NOTHING)
+def mask_left_out(query, key, value, mask=None):
+    """The mask is not used: closed keys have a score of minus infinity."""
+    return _part(query, key, value)
+
+
+@_part_slip(BOOLEAN)
+def mask_inside_out(query, key, value, mask=None):
+    """The mask is inverted: True means "may attend", and you closed exactly those keys."""
+    return _part(query, key, value, None if mask is None else ~mask)
+
+
+@_part_slip(NOTHING)
+def closed_rows_are_nan(query, key, value, mask=None):
+    """Where a query may attend to nothing, your output is nan: torch's softmax divides 0 by 0
+    there. It is a row of zeros, and minus infinity."""
+    scores = _scores(query, key, mask)
+    return scores.softmax(-1) @ value, scores.logsumexp(-1)
+
+
+@_part_slip(NOTHING)
+def closed_rows_get_the_mean(query, key, value, mask=None):
+    """Where a query may attend to nothing, it gets the mean of all values, and a log_sum that is no
+    minus infinity: a large negative number in the place of minus infinity leaves all keys alike."""
+    return _part(query, key, value, mask, fill=torch.finfo(query.dtype).min / 2)
+
+
+@_part_slip(NOTHING)
+def closed_log_sum_of_0(query, key, value, mask=None):
+    """Where a query may attend to nothing, your log_sum is 0, which is the logarithm of 1: that of
+    an empty sum is minus infinity."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum.masked_fill(log_sum == -torch.inf, 0)
+
+
+@_part_slip(MINUS_INFINITY)
+def scores_of_0_for_the_closed(query, key, value, mask=None):
+    """Closed keys have a score of 0, and so they count: fill with minus infinity."""
+    return _part(query, key, value, mask, fill=0.0)
+
+
+@_part_slip(DIVIDE)
+def part_not_divided(query, key, value, mask=None):
+    """Your output is a sum that nobody has divided yet, as FlashAttention-2 keeps it: here a part
+    is attention already, with weights that sum to 1."""
+    scores = _scores(query, key, mask)
+    top = scores.amax(-1, keepdim=True)
+    powers = torch.exp(scores - top.masked_fill(top == -torch.inf, 0))
+    return powers @ value, scores.logsumexp(-1)
+
+
+@_part_slip(TWO)
+def log_sum_as_a_column(query, key, value, mask=None):
+    """Your log_sum is [*batch, q, 1]: it is [*batch, q], one number for each query."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum[..., None]
+
+
+@_part_slip(TWO)
+def log_sum_first(query, key, value, mask=None):
+    """The two results are swapped: first the output, then log_sum."""
+    return _part(query, key, value, mask)[::-1]
+
+
+@_part_slip(DTYPE)
+def log_sum_in_float32(query, key, value, mask=None):
+    """Your log_sum is in float32 whatever goes in, as in libraries: here it has the dtype of the
+    inputs."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum.float()
+
+
+@_part_slip(KEYS)
+def part_over_the_queries(query, key, value, mask=None):
+    """The softmax ran over the queries, dim -2: each query has a row of weights of its own, over
+    the keys, dim -1."""
+    scores = _scores(query, key, mask)
+    return _softmax(scores, -2) @ value, scores.logsumexp(-1)
+
+
+@_part_slip(PARTS)
+def keys_of_a_part_mixed(query, key, value, mask=None):
+    """You mixed the keys: the weights are for the values."""
+    out, log_sum = _part(query, key, key, mask)
+    return out[..., : value.shape[-1]], log_sum
+
+
+@_part_slip(PARTS)
+def log_sum_cut_off(query, key, value, mask=None):
+    """No gradients come through your log_sum: it was detached. What is merged by it depends on all
+    scores."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum.detach()
+
+
+merge_partials = Task(
+    "merge_partials",
+    points=4,
+    difficulty=3,
+    minutes=15,
+    hints=(
+        "A part that weighs more counts for more: its share is exp(log_sum of the part - log_sum "
+        "of both). The two shares sum to 1.",
+        "The shares are the softmax of the two log_sums, one pair for each query, and the new "
+        "log_sum is their logsumexp: neither takes exp of a large number. Only where both are "
+        "minus infinity something is missing: torch's logsumexp gives nan on the way back there. "
+        "Put a number in their place first, and minus infinity into what comes out.",
+        "`torch.stack((log_sum_a, log_sum_b))` is [2, *batch, q]; `masked_fill` with what says "
+        "where both are closed, [*batch, q], makes numbers of them. `logsumexp(0)` of it is "
+        "[*batch, q], and `softmax(..., dim=0)` has the two shares. With `[..., None]` a share is "
+        "[*batch, q, 1], which goes with [*batch, q, d_v].",
+    ),
+)
+
+
+def _alike(out_a, log_sum_a, out_b, log_sum_b):
+    shapes = [tuple(one.shape) for one in (out_a, log_sum_a, out_b, log_sum_b)]
+    if len(shapes[0]) < 2 or shapes[0] != shapes[2]:
+        raise ValueError(f"parts do not fit: {shapes}")
+    if not shapes[1] == shapes[3] == shapes[0][:-1]:
+        raise ValueError(f"log_sum does not fit: {shapes}")
+
+
+def _merge_slip(read):
+    """Declare a slip of `merge_partials` that refuses what does not fit."""
+
+    def declare(wrong):
+        @functools.wraps(wrong)
+        def refusing(out_a, log_sum_a, out_b, log_sum_b):
+            _alike(out_a, log_sum_a, out_b, log_sum_b)
+            return wrong(out_a, log_sum_a, out_b, log_sum_b)
+
+        merge_partials.slip(read)(refusing)
+        return wrong
+
+    return declare
+
+
+def _whole(log_sum_a, log_sum_b):
+    log_sum = torch.stack((log_sum_a, log_sum_b)).logsumexp(0)
+    return log_sum, log_sum.masked_fill(log_sum == -torch.inf, 0)
+
+
+def _merge(out_a, log_sum_a, out_b, log_sum_b):
+    log_sum, whole = _whole(log_sum_a, log_sum_b)
+    shares = (torch.exp(one - whole)[..., None] for one in (log_sum_a, log_sum_b))
+    return next(shares) * out_a + next(shares) * out_b, log_sum
+
+
+@_merge_slip(UNDONE)
+def parts_averaged(out_a, log_sum_a, out_b, log_sum_b):
+    """Both parts count the same, whatever they weigh: the share of each is exp of its log_sum less
+    that of both."""
+    return (out_a + out_b) / 2, _whole(log_sum_a, log_sum_b)[0]
+
+
+@_merge_slip(UNDONE)
+def parts_added(out_a, log_sum_a, out_b, log_sum_b):
+    """The parts are added up as they are: each is divided by its own sum already. Multiply each by
+    its share."""
+    return out_a + out_b, _whole(log_sum_a, log_sum_b)[0]
+
+
+@_merge_slip(MERGED)
+def second_part_not_weighed(out_a, log_sum_a, out_b, log_sum_b):
+    """Only what came first is multiplied by its share, and the second part is added as it is: both
+    have one."""
+    log_sum, whole = _whole(log_sum_a, log_sum_b)
+    return torch.exp(log_sum_a - whole)[..., None] * out_a + out_b, log_sum
+
+
+@_merge_slip(MERGED)
+def first_part_not_weighed(out_a, log_sum_a, out_b, log_sum_b):
+    """What came first is not made smaller, and only the second part has its share: the old output
+    has to be multiplied by exp(log_sum_a - log_sum), too."""
+    log_sum, whole = _whole(log_sum_a, log_sum_b)
+    return out_a + torch.exp(log_sum_b - whole)[..., None] * out_b, log_sum
+
+
+@_merge_slip(MERGED)
+def shares_swapped(out_a, log_sum_a, out_b, log_sum_b):
+    """The two shares are swapped: each part is multiplied by that of its own log_sum."""
+    return _merge(out_a, log_sum_b, out_b, log_sum_a)
+
+
+@_merge_slip(NEVER_EXP)
+def exp_of_the_log_sums(out_a, log_sum_a, out_b, log_sum_b):
+    """You take exp of a log_sum: near 1e4 that is infinity, and near -1e4 it is 0. Take the larger
+    one of the two away first."""
+    a, b = log_sum_a.exp(), log_sum_b.exp()
+    whole = a + b
+    safe = whole.masked_fill(whole == 0, 1)
+    return (a / safe)[..., None] * out_a + (b / safe)[..., None] * out_b, whole.log()
+
+
+@_merge_slip(NEVER_EXP)
+def largest_from_0(out_a, log_sum_a, out_b, log_sum_b):
+    """Your largest value begins at 0, so where both log_sums are far below, all powers are 0: begin
+    at minus infinity, or take the larger one of the two."""
+    top = torch.maximum(log_sum_a, log_sum_b).clamp_min(0)
+    a, b = torch.exp(log_sum_a - top), torch.exp(log_sum_b - top)
+    whole = a + b
+    safe = whole.masked_fill(whole == 0, 1)
+    return (a / safe)[..., None] * out_a + (b / safe)[..., None] * out_b, whole.log() + top
+
+
+@_merge_slip(MERGED)
+def larger_log_sum_alone(out_a, log_sum_a, out_b, log_sum_b):
+    """The output is right, but your new log_sum is the larger one of the two: the logarithm of both
+    sums together is asked for."""
+    return _merge(out_a, log_sum_a, out_b, log_sum_b)[0], torch.maximum(log_sum_a, log_sum_b)
+
+
+@_merge_slip(MERGED)
+def logarithms_added(out_a, log_sum_a, out_b, log_sum_b):
+    """You added the logarithms, which multiplies the sums: it is the logarithm of their sum."""
+    return _merge(out_a, log_sum_a, out_b, log_sum_b)[0], log_sum_a + log_sum_b
+
+
+@_merge_slip(MERGED)
+def log_sum_without_the_larger(out_a, log_sum_a, out_b, log_sum_b):
+    """Your new log_sum lacks the larger one of the two, that was taken away before exp: add it
+    after the logarithm."""
+    out, log_sum = _merge(out_a, log_sum_a, out_b, log_sum_b)
+    top = torch.maximum(log_sum_a, log_sum_b)
+    return out, log_sum - top.masked_fill(top == -torch.inf, 0)
+
+
+@_merge_slip(NATURAL)
+def merged_to_the_base_2(out_a, log_sum_a, out_b, log_sum_b):
+    """You merged as if log_sum were to the base 2: it is the natural logarithm."""
+    log_sum = torch.logaddexp2(log_sum_a, log_sum_b)
+    whole = log_sum.masked_fill(log_sum == -torch.inf, 0)
+    a, b = (torch.exp2(one - whole)[..., None] for one in (log_sum_a, log_sum_b))
+    return a * out_a + b * out_b, log_sum
+
+
+@_merge_slip(MERGED)
+def weighed_by_the_logarithms(out_a, log_sum_a, out_b, log_sum_b):
+    """The parts are weighed by their log_sums: weigh by exp of them, less that of both."""
+    log_sum = _whole(log_sum_a, log_sum_b)[0]
+    both = log_sum_a + log_sum_b
+    return (log_sum_a / both)[..., None] * out_a + (log_sum_b / both)[..., None] * out_b, log_sum
+
+
+@_merge_slip(A_PLACE)
+def nan_of_two_closed_parts(out_a, log_sum_a, out_b, log_sum_b):
+    """Where both parts are closed, you take minus infinity from minus infinity, which is nan: put a
+    number in the place of the new log_sum there, before you take the differences."""
+    log_sum = torch.logaddexp(log_sum_a, log_sum_b)
+    a, b = (torch.exp(one - log_sum)[..., None] for one in (log_sum_a, log_sum_b))
+    return a * out_a + b * out_b, log_sum
+
+
+@_merge_slip(ONE_CLOSED)
+def nan_of_one_closed_part(out_a, log_sum_a, out_b, log_sum_b):
+    """Where one part is closed, your output is nan: 0 times infinity, from exp of the difference of
+    the two log_sums. Take the new log_sum away from each, or the larger one."""
+    ratio = torch.exp(log_sum_a - log_sum_b)[..., None]
+    log_sum = _whole(log_sum_a, log_sum_b)[0]
+    return (ratio * out_a + out_b) / (ratio + 1), log_sum
+
+
+@_merge_slip(BOTH_CLOSED)
+def closed_parts_weigh_1(out_a, log_sum_a, out_b, log_sum_b):
+    """Where both parts are closed, your new log_sum is no minus infinity: nothing is open, and the
+    logarithm of an empty sum is minus infinity. A later merge would count it."""
+    out, log_sum = _merge(out_a, log_sum_a, out_b, log_sum_b)
+    return out, log_sum.masked_fill(log_sum == -torch.inf, 0)
+
+
+@_merge_slip(A_PLACE)
+def nan_on_the_way_back(out_a, log_sum_a, out_b, log_sum_b):
+    """The numbers are right, but where both parts are closed the gradients are nan: nan_to_num and
+    where repair what comes out, and not what goes back. Let no nan be made."""
+    log_sum = torch.logaddexp(log_sum_a, log_sum_b)
+    a, b = (torch.exp(one - log_sum).nan_to_num(0.0)[..., None] for one in (log_sum_a, log_sum_b))
+    return a * out_a + b * out_b, log_sum
+
+
+@_merge_slip(MERGED)
+def log_sum_merged_as_a_column(out_a, log_sum_a, out_b, log_sum_b):
+    """Your new log_sum is [*batch, q, 1]: it is [*batch, q], as those that came in."""
+    out, log_sum = _merge(out_a, log_sum_a, out_b, log_sum_b)
+    return out, log_sum[..., None]
+
+
+@_merge_slip(MERGED)
+def shares_cut_off(out_a, log_sum_a, out_b, log_sum_b):
+    """No gradients come through the shares: they were detached. Both log_sums want theirs."""
+    out, _ = _merge(out_a, log_sum_a.detach(), out_b, log_sum_b.detach())
+    return out, _whole(log_sum_a, log_sum_b)[0]
+
+
+@merge_partials.slip(ALIKE)
+def parts_repeated_to_fit(out_a, log_sum_a, out_b, log_sum_b):
+    """One row, or a width of 1, serves for several, as torch repeats it in silence: compare the
+    shapes of both parts, and refuse them."""
+    try:
+        shape = torch.broadcast_shapes(out_a.shape, out_b.shape)
+        parts = [out_a.expand(shape), log_sum_a.expand(shape[:-1]), out_b.expand(shape),
+                 log_sum_b.expand(shape[:-1])]  # fmt: skip
+    except RuntimeError as problem:
+        raise ValueError(f"{tuple(out_a.shape)} and {tuple(out_b.shape)}") from problem
+    _alike(*parts)
+    return _merge(*parts)
+
+
+@merge_partials.slip(ONE_EACH_QUERY)
+def log_sums_repeated_to_fit(out_a, log_sum_a, out_b, log_sum_b):
+    """One log_sum serves for several queries, as torch repeats it in silence: there is one for each
+    query. Compare its shape with that of the part."""
+    if log_sum_a.dim() < out_a.dim() and log_sum_b.dim() < out_b.dim():
+        try:
+            log_sum_a = log_sum_a.expand(out_a.shape[:-1])
+            log_sum_b = log_sum_b.expand(out_b.shape[:-1])
+        except RuntimeError as problem:
+            raise ValueError(f"{tuple(log_sum_a.shape)}, {tuple(out_a.shape)}") from problem
+    _alike(out_a, log_sum_a, out_b, log_sum_b)
+    return _merge(out_a, log_sum_a, out_b, log_sum_b)
+
+
+flash_attention = Task(
+    "flash_attention",
+    points=8,
+    difficulty=5,
+    minutes=60,
+    hints=(
+        "Cut the queries into blocks and the keys into blocks. One block of queries goes through "
+        "the blocks of keys with `partial_attention`, and `merge_partials` adds each part to what "
+        "there is. That is forward. It has to happen where autograd does not look, or every tile "
+        "is kept: so write a torch.autograd.Function, and its way back by hand.",
+        "In forward keep query, key, value, out and log_sum. In backward work out D first, from "
+        "what comes in and out. Then go through the same tiles once more: scores again, weights "
+        "by exp(scores - log_sum), and with these what is added to the gradients of this block of "
+        "queries, and of this block of keys and values. With `causal`, a block of queries stops "
+        "at the last key that its last query sees, and a mask is made for a single tile.",
+        "Slices `x[..., i : i + block, :]` may be short at the end. The block of queries that ends "
+        "before row e sees k - q + e keys. `torch.ones(rows, columns, dtype=torch.bool)"
+        ".tril(k - q + i - j)` is the mask of the tile at query i and key j. On the way back, of "
+        "a tile with P and G = dO V^T, both [block, block]: dS = P * (G - D[..., None]), then add "
+        "dS K * scale to dQ, dS^T Q * scale to dK, P^T dO to dV. Return a gradient for each "
+        "argument of forward: None for `causal` and `block`.",
+    ),
+)
+
+
+def _flash_fits(query, key, value, causal, block):
+    _fit(query, key, value)
+    if block < 1 or (causal and query.shape[-2] > key.shape[-2]):
+        raise ValueError(f"{query.shape[-2]} queries, {key.shape[-2]} keys, blocks of {block}")
+
+
+class _Tiles:
+    """Right, forward and back; each slip overrides one step."""
+
+    def __init__(self, causal, block):
+        self.causal, self.block = causal, block
+
+    def scale(self, query, value):
+        return query.shape[-1] ** -0.5
+
+    def position(self, q, k):
+        """Return where the first query stands."""
+        return k - q
+
+    def end(self, q, k, bottom):
+        """Return how many keys a block of queries goes through that ends there."""
+        return self.position(q, k) + bottom if self.causal else k
+
+    def end_back(self, q, k, bottom):
+        return self.end(q, k, bottom)
+
+    def rows(self, q):
+        return range(0, q, self.block)
+
+    def columns(self, end):
+        return range(0, max(1, end), self.block)
+
+    def tiles(self, q, k, end):
+        for top in self.rows(q):
+            last = min(top + self.block, q)
+            here = end(q, k, last)
+            for left in self.columns(here):
+                yield slice(top, last), slice(left, max(1, min(left + self.block, here)))
+
+    def mask(self, q, k, rows, columns, device):
+        query = torch.arange(rows.start, rows.stop, device=device) + self.position(q, k)
+        return torch.arange(columns.start, columns.stop, device=device) <= query[:, None]
+
+    def scores(self, query, key, value, rows, columns):
+        q, k = query.shape[-2], key.shape[-2]
+        scores = query[..., rows, :] @ key[..., columns, :].mT * self.scale(query, value)
+        if self.causal:
+            scores = scores.masked_fill(~self.mask(q, k, rows, columns, query.device), -torch.inf)
+        return scores
+
+    def part(self, scores, value):
+        return _softmax(scores) @ value, scores.logsumexp(-1)
+
+    def merge(self, old, new):
+        return _merge(*old, *new)
+
+    def done(self, out):
+        return out
+
+    def forward(self, query, key, value):
+        found = {}
+        for rows, columns in self.tiles(query.shape[-2], key.shape[-2], self.end):
+            scores = self.scores(query, key, value, rows, columns)
+            part = self.part(scores, value[..., columns, :])
+            old = found.get(rows.start)
+            found[rows.start] = part if old is None else self.merge(old, part)
+        outs, log_sums = zip(*found.values(), strict=True)
+        return self.done(torch.cat(outs, -2)), torch.cat(log_sums, -1)
+
+    def weights(self, scores, log_sum):
+        return torch.exp(scores - log_sum[..., None])
+
+    def mean(self, grad, out, weights, to_weights):
+        return (grad * out).sum(-1, keepdim=True)
+
+    def to_scores(self, weights, to_weights, mean, scale):
+        return weights * (to_weights - mean) * scale
+
+    def adds(self, whole, place, more):
+        whole[..., place, :] += more
+
+    def to_keys(self, whole, rows, columns, to_scores, query):
+        self.adds(whole, columns, to_scores.mT @ query[..., rows, :])
+
+    def backward(self, query, key, value, out, log_sum, grad):
+        made = [torch.zeros_like(x) for x in (query, key, value)]
+        for rows, columns in self.tiles(query.shape[-2], key.shape[-2], self.end_back):
+            scores = self.scores(query, key, value, rows, columns)
+            weights, g = self.weights(scores, log_sum[..., rows]), grad[..., rows, :]
+            to_weights = g @ value[..., columns, :].mT
+            mean = self.mean(g, out[..., rows, :], weights, to_weights)
+            to_scores = self.to_scores(weights, to_weights, mean, self.scale(query, value))
+            made[0][..., rows, :] += to_scores @ key[..., columns, :]
+            self.to_keys(made[1], rows, columns, to_scores, query)
+            self.adds(made[2], columns, weights.mT @ g)
+        return made
+
+
+class _Run(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, query, key, value, tiles):
+        wide = torch.promote_types(query.dtype, torch.float32)
+        out, log_sum = tiles.forward(*(x.to(wide) for x in (query, key, value)))
+        out = out.to(query.dtype)
+        ctx.save_for_backward(query, key, value, out, log_sum)
+        ctx.tiles = tiles
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        *given, log_sum = ctx.saved_tensors
+        wide = (x.to(log_sum.dtype) for x in given)
+        made = ctx.tiles.backward(*wide, log_sum, grad.to(log_sum.dtype))
+        return *(one.to(grad.dtype) for one in made), None
+
+
+def _flash(kind):
+    """Make an answer of tiles that refuses what does not fit."""
+
+    @functools.wraps(kind, updated=())
+    def answer(query, key, value, causal=False, block=64):
+        _flash_fits(query, key, value, causal, block)
+        return _Run.apply(query, key, value, kind(causal, block))
+
+    return answer
+
+
+def _slip(read):
+    """Declare a slip of `flash_attention`: tiles of which one step is wrong, or a function."""
+
+    def declare(wrong):
+        if isinstance(wrong, type):
+            flash_attention.slip(read)(_flash(wrong))
+            return wrong
+
+        @functools.wraps(wrong)
+        def refusing(query, key, value, causal=False, block=64):
+            _flash_fits(query, key, value, causal, block)
+            return wrong(query, key, value, causal, block)
+
+        flash_attention.slip(read)(refusing)
+        return wrong
+
+    return declare
+
+
+def _sees(query, key):
+    q, k = query.shape[-2], key.shape[-2]
+    return torch.ones(q, k, dtype=torch.bool, device=query.device).tril(k - q)
+
+
+@_slip(GROWS)
+def all_scores_at_once(query, key, value, causal, block):
+    """The numbers are right, but all scores are made at once, q x k of them, and kept for the way
+    back: this is the attention of chapter 5. Work them out a tile at a time."""
+    return _part(query, key, value, _sees(query, key) if causal else None)[0]
+
+
+@_slip(NO_MASK)
+class mask_of_all_pairs(_Tiles):
+    """The scores are made tile by tile, but the causal mask is made of all pairs first, q x k
+    numbers: make a mask for the tile that needs one."""
+
+    def mask(self, q, k, rows, columns, device):
+        whole = torch.ones(q, k, dtype=torch.bool, device=device).tril(k - q)
+        return whole[rows, columns]
+
+
+@_slip(SKIPPED)
+class future_worked_out(_Tiles):
+    """The numbers are right, but tiles that lie wholly in the future are worked out, and then
+    masked: a block of queries stops at the last key that its last query sees."""
+
+    def end(self, q, k, bottom):
+        return k
+
+
+@_slip(SKIPPED)
+class future_worked_out_on_the_way_back(_Tiles):
+    """Forward the future is left out, but on the way back all tiles are worked out: go through the
+    same tiles there."""
+
+    def end_back(self, q, k, bottom):
+        return k
+
+
+@_slip(MERGED)
+class old_output_not_rescaled(_Tiles):
+    """The output so far is not made smaller when a block with larger scores comes: multiply it by
+    exp(log_sum_old - log_sum_new), or by exp(m_old - m_new) if you keep the largest score."""
+
+    def merge(self, old, new):
+        log_sum = _merge(*old, *new)[1]
+        return old[0] + torch.exp(new[1] - log_sum)[..., None] * new[0], log_sum
+
+
+@_slip(NEVER_EXP)
+class largest_score_begins_at_0(_Tiles):
+    """Your largest score so far begins at 0, so where all scores are far below it, all powers are
+    0: begin at minus infinity."""
+
+    def part(self, scores, value):
+        top = scores.amax(-1, keepdim=True).clamp_min(0)
+        powers = torch.exp(scores - top)
+        whole = powers.sum(-1, keepdim=True)
+        out = powers @ value / whole.masked_fill(whole == 0, 1)
+        return out, (whole.log() + top)[..., 0]
+
+
+@_slip(DIVIDE)
+class parts_added_up(_Tiles):
+    """Each block is divided by its own sum, and then the blocks are added up: a part that is
+    divided has to be multiplied by its share, exp(its log_sum - that of all)."""
+
+    def merge(self, old, new):
+        return old[0] + new[0], _merge(*old, *new)[1]
+
+
+@_slip(UNDONE)
+class blocks_averaged(_Tiles):
+    """You took the mean of the old output and of each new block: a block counts as much as it
+    weighs, which log_sum says."""
+
+    def merge(self, old, new):
+        return (old[0] + new[0]) / 2, _merge(*old, *new)[1]
+
+
+@_slip(MERGED)
+class last_block_alone(_Tiles):
+    """Only the last block of keys is left: each one has to be merged with what came before it."""
+
+    def merge(self, old, new):
+        return new
+
+
+@_slip(MERGED)
+class log_sum_not_merged(_Tiles):
+    """The log_sum of what came before stays as it was after a merge: both outputs are one now, and
+    so are both sums."""
+
+    def merge(self, old, new):
+        return _merge(*old, *new)[0], old[1]
+
+
+@_slip(CORNER)
+class aligned_at_the_top_left(_Tiles):
+    """Your causal mask is aligned at the top left, as is_causal=True of PyTorch: the queries are
+    the last positions, so query i stands at k - q + i."""
+
+    def position(self, q, k):
+        return 0
+
+
+@_slip(SEES)
+class causal_ignored(_Tiles):
+    """`causal` is not used: with it a query sees only its own position and those before it."""
+
+    def __init__(self, causal, block):
+        super().__init__(False, block)
+
+
+@_slip(SEES)
+class always_causal(_Tiles):
+    """It is causal also where nobody asked for it: the default of `causal` is False."""
+
+    def __init__(self, causal, block):
+        super().__init__(True, block)
+
+    def position(self, q, k):
+        return max(0, k - q)
+
+
+@_slip(TILES)
+class tile_without_a_mask(_Tiles):
+    """Tiles wholly in the future are left out, but in a tile that is partly in the future all is
+    open: that one needs a mask."""
+
+    def mask(self, q, k, rows, columns, device):
+        return torch.ones((), dtype=torch.bool, device=device)
+
+
+@_slip(TILES)
+class same_mask_for_each_tile(_Tiles):
+    """The mask of a tile is made as if its first query and its first key stood at the same place:
+    it depends on where the tile is."""
+
+    def mask(self, q, k, rows, columns, device):
+        size = rows.stop - rows.start, columns.stop - columns.start
+        if columns.stop - 1 <= self.position(q, k) + rows.start:
+            return torch.ones(size, dtype=torch.bool, device=device)
+        return torch.ones(size, dtype=torch.bool, device=device).tril()
+
+
+@_slip(SEES)
+class never_its_own_position(_Tiles):
+    """With `causal` a query does not see its own position: compare with <=, not <."""
+
+    def mask(self, q, k, rows, columns, device):
+        query = torch.arange(rows.start, rows.stop, device=device) + self.position(q, k)
+        return torch.arange(columns.start, columns.stop, device=device) < query[:, None]
+
+
+@_slip(SHORT)
+class last_keys_dropped(_Tiles):
+    """Where `block` does not divide k, the last keys are never seen: k // block leaves them out.
+    The last block is short."""
+
+    def columns(self, end):
+        return range(0, max(1, end - end % self.block), self.block)
+
+
+@_slip(SHORT)
+class last_queries_dropped(_Tiles):
+    """Where `block` does not divide q, the last queries are missing in the output: q // block
+    leaves them out. The last block is short."""
+
+    def rows(self, q):
+        return range(0, max(1, q - q % self.block), self.block)
+
+
+@_slip(FILLED)
+class keys_of_zeros_counted(_Tiles):
+    """Where `block` does not divide k, you fill the keys up with zeros, and these count: a key of
+    zeros has a score of 0. Let the last block be short, or mask what was filled in."""
+
+    def scores(self, query, key, value, rows, columns):
+        scores = super().scores(query, key, value, rows, columns)
+        return F.pad(scores, (0, self.block - scores.shape[-1]))
+
+    def part(self, scores, value):
+        return super().part(scores, F.pad(value, (0, 0, 0, scores.shape[-1] - value.shape[-2])))
+
+
+@_slip(SCORE)
+class tiles_not_scaled(_Tiles):
+    """The scale is missing: divide the scores of a tile by the square root of d_k."""
+
+    def scale(self, query, value):
+        return 1.0
+
+
+@_slip(SCORE)
+class tiles_scaled_twice(_Tiles):
+    """You divided by d_k, or scaled twice: divide once, by the square root of d_k.
+    `partial_attention` does that already."""
+
+    def scale(self, query, value):
+        return 1 / query.shape[-1]
+
+
+@_slip(SCORE)
+class tiles_scaled_by_the_values(_Tiles):
+    """You scaled by the square root of d_v, the width of the values: it is d_k."""
+
+    def scale(self, query, value):
+        return value.shape[-1] ** -0.5
+
+
+@_slip(SCORE)
+class tiles_scaled_by_the_block(_Tiles):
+    """You scaled by the square root of the number of keys in a tile: it is d_k, the width of one
+    key."""
+
+    def scores(self, query, key, value, rows, columns):
+        wide = query.shape[-1] / (columns.stop - columns.start)
+        return super().scores(query * wide**0.5, key, value, rows, columns)
+
+
+@_slip(KEYS)
+class over_the_queries(_Tiles):
+    """The softmax of a tile ran over its queries, dim -2: each query has a row of weights of its
+    own, over the keys, dim -1."""
+
+    def part(self, scores, value):
+        return _softmax(scores, -2) @ value, scores.logsumexp(-1)
+
+
+@_slip(WHERE_D)
+class mean_of_the_row_forgotten(_Tiles):
+    """Forward it is right, but on the way back D is missing: dS = P * (dO V^T - D), since a softmax
+    takes the mean of its row from each gradient."""
+
+    def to_scores(self, weights, to_weights, mean, scale):
+        return weights * to_weights * scale
+
+
+@_slip(WHERE_D)
+class mean_of_the_tile(_Tiles):
+    """On the way back D is summed over the keys of one tile: it is that of the whole row, the sum
+    of dO * O over d_v."""
+
+    def mean(self, grad, out, weights, to_weights):
+        return (weights * to_weights).sum(-1, keepdim=True)
+
+
+@_slip(RIGHT_AT_ONCE)
+class softmax_of_each_tile_on_the_way_back(_Tiles):
+    """On the way back each tile gets a softmax of its own: its weights are exp(scores - log_sum),
+    where log_sum is that of all keys, which forward has kept."""
+
+    def weights(self, scores, log_sum):
+        return _softmax(scores)
+
+
+@_slip(OF_KEYS)
+class scale_forgotten_on_the_way_back(_Tiles):
+    """On the way back the scale is missing: scores were divided by the square root of d_k, and so
+    are the gradients of queries and keys."""
+
+    def to_scores(self, weights, to_weights, mean, scale):
+        return weights * (to_weights - mean)
+
+
+@_slip(SUMMED)
+class last_block_of_queries_alone(_Tiles):
+    """On the way back the gradients of keys and values are overwritten by each block of queries:
+    they are summed over all blocks."""
+
+    def adds(self, whole, place, more):
+        whole[..., place, :] = more
+
+
+@_slip(SUMMED)
+class keys_of_another_block(_Tiles):
+    """On the way back the gradients of the keys are made with the first block of queries, again and
+    again: dK = dS^T Q takes the queries of this tile."""
+
+    def to_keys(self, whole, rows, columns, to_scores, query):
+        first = query[..., : rows.stop - rows.start, :]
+        self.adds(whole, columns, to_scores.mT @ first)
+
+
+@_slip(ANY_BATCH)
+def three_dimensions_unpacked(query, key, value, causal, block):
+    """`batch, q, d_k = query.shape` works for exactly three dimensions, but there may be no batch,
+    or several: write `*batch, q, d_k = query.shape`."""
+    _batch, _q, _d_k = query.shape
+    return _Run.apply(query, key, value, _Tiles(causal, block))
+
+
+@_slip(NEED_NOT)
+def other_blocks_refused(query, key, value, causal, block):
+    """You refuse a `block` that does not divide q or k: it need not. The last block is short."""
+    if query.shape[-2] % block or key.shape[-2] % block:
+        raise ValueError(f"{block} does not divide {query.shape[-2]} and {key.shape[-2]}")
+    return _Run.apply(query, key, value, _Tiles(causal, block))
+
+
+@_slip(NEED_NOT)
+def large_blocks_refused(query, key, value, causal, block):
+    """You refuse a `block` that is larger than the sequence: it may be, and then there is one."""
+    if block > max(query.shape[-2], key.shape[-2]):
+        raise ValueError(f"{block} positions in a block, {query.shape[-2]} and {key.shape[-2]}")
+    return _Run.apply(query, key, value, _Tiles(causal, block))
+
+
+@flash_attention.slip(BELOW_1)
+def blocks_of_nothing(query, key, value, causal=False, block=64):
+    """A `block` below 1 is taken: refuse it, and name it."""
+    block = max(1, block)
+    _flash_fits(query, key, value, causal, block)
+    return _Run.apply(query, key, value, _Tiles(causal, block))
+
+
+@flash_attention.slip(MORE)
+def more_queries_than_positions(query, key, value, causal=False, block=64):
+    """More queries than keys are taken with `causal`: the first of them would stand before the
+    first position. Refuse it, and name both."""
+    _flash_fits(query, key, value, False, block)
+    kind = aligned_at_the_top_left if query.shape[-2] > key.shape[-2] else _Tiles
+    return _Run.apply(query, key, value, kind(causal, block))
+
+
+# What the chapter's own differences show
+
+FINDINGS = (
+    Common(
+        "all_scores_made",
+        lambda found: (
+            found.kind == "cost"
+            and found.label in (COSTS["largest"], COSTS["peak"])
+            and found.at.startswith("n=")
+        ),
+        "The numbers are right, but there is one for each pair of a query and a key, q x k: "
+        "scores, weights or a mask. Work out one tile at a time, merge it, and let it go.",
+        GROWS,
+    ),
+    Common(
+        "all_scores_kept",
+        lambda found: found.kind == "cost" and found.label == COSTS["left"],
+        "The numbers are right, but what is kept for the way back grows as the square: autograd "
+        "keeps each tile of a loop that it sees, or your Function keeps its weights. Write a "
+        "torch.autograd.Function that keeps log_sum, and make the scores of a tile again.",
+        KEEPS,
+    ),
+    Common(
+        "future_not_skipped",
+        lambda found: found.kind == "cost" and found.at.startswith("future="),
+        "The numbers are right, but more is worked out the more there is in the future: let each "
+        "block of queries stop at the last key that it sees, there and on the way back.",
+        SKIPPED,
+    ),
+)
