@@ -76,10 +76,10 @@ partial_attention = Task(
         "Work out the scaled scores, and put minus infinity where the mask is False. The softmax "
         "over the keys mixes the values; the logarithm of the sum of exp is taken of the same "
         "scores. Where a row has nothing but minus infinity, the weights are zeros.",
-        "`scores.logsumexp(-1)` of [*batch, q, k] is [*batch, q]: it takes the largest score away "
-        "first, and gives minus infinity where all is closed. Make the scores minus infinity by "
-        "`apply_mask` or `masked_fill`, which let nothing go back there. Chapter 4's `softmax` "
-        "gives the zeros.",
+        "torch's `logsumexp` over the keys makes [*batch, q] of [*batch, q, k]: it takes the largest"
+        " score away first, and gives minus infinity where all is closed. Make the scores minus "
+        "infinity by `apply_mask` or `masked_fill`, which let nothing go back there. Chapter 4's "
+        "`softmax` gives the zeros.",
     ),
 )
 
@@ -316,9 +316,9 @@ merge_partials = Task(
         "log_sum is their logsumexp: neither takes exp of a large number. Only where both are "
         "minus infinity something is missing: torch's logsumexp gives nan on the way back there. "
         "Put a number in their place first, and minus infinity into what comes out.",
-        "`torch.stack((log_sum_a, log_sum_b))` is [2, *batch, q]; `masked_fill` with what says "
-        "where both are closed, [*batch, q], makes numbers of them. `logsumexp(0)` of it is "
-        "[*batch, q], and `softmax(..., dim=0)` has the two shares. With `[..., None]` a share is "
+        "`torch.stack` of both log_sums is [2, *batch, q]; `masked_fill` with what says where both "
+        "are closed, [*batch, q], makes numbers of them. `logsumexp` over dimension 0 gives [*batch,"
+        " q], and a softmax over the same dimension the two shares. With `[..., None]` a share is "
         "[*batch, q, 1], which goes with [*batch, q, d_v].",
     ),
 )

@@ -62,9 +62,9 @@ rms_norm = Task(
         "Nothing is subtracted.",
         "Go to float32 if the dtype is smaller. Square, take the mean over the last dimension and "
         "keep that dimension, add eps, take the root, divide, multiply by weight, go back.",
-        "`wide = x.to(torch.promote_types(x.dtype, torch.float32))`; "
-        "`torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)` is [*batch, 1], and times `wide`"
-        " and `weight` it is [*batch, d] again.",
+        "`torch.promote_types` of the dtype and float32 is the wider one of the two. A mean with "
+        "`keepdim=True` is [*batch, 1]; `torch.rsqrt` gives 1 / root, and multiplied by the row and "
+        "by `weight` [d] it is [*batch, d] again. `.to(x.dtype)` comes last.",
     ),
 )
 
@@ -205,9 +205,10 @@ decoder_block = Task(
         "Make both norms, the attention and three layers in __init__. In forward: add the attention"
         " of the first norm's rows to x. Take the second norm of that sum, send it through `gate` "
         "and `up`, and add what `down` makes of both.",
-        "`x = x + self.attention(rms_norm(x, self.norm_1), cache)`, all [*batch, n, d_model]; then "
-        "h = rms_norm(x, self.norm_2), and `self.down(F.silu(self.gate(h)) * self.up(h))` goes "
-        "from [*batch, n, d_hidden] back to [*batch, n, d_model].",
+        "`self.attention(h, cache)` with h = the first norm's rows, all [*batch, n, d_model]; the "
+        "sum is the new x, of which the second norm takes its rows. `F.silu` of what `gate` gives, "
+        "times what `up` gives, is [*batch, n, d_hidden], and `down` leads back to [*batch, n, "
+        "d_model].",
     ),
 )
 
@@ -538,8 +539,9 @@ decoder = Task(
         " each word.",
         "Look the ids up, give each block its own cache, or None, and hand on what comes out. One "
         "more norm, and then the head.",
-        "`self.embedding(ids)` is [batch, n, d_model]; `zip(self.blocks, caches)` pairs them; "
-        "`self.head(rms_norm(x, self.norm))` is [batch, n, vocab_size].",
+        "`embedding` makes [batch, n, d_model] of [batch, n]; `zip(self.blocks, caches)` pairs "
+        "them; `rms_norm` with `self.norm` keeps the shape, and `head` makes [batch, n, vocab_size] "
+        "of it.",
     ),
 )
 
@@ -750,8 +752,8 @@ next_token_loss = Task(
         " by nobody.",
         "Cut the last row off the logits and the first word off the ids, so that both have n - 1. "
         "Then it is the cross-entropy of chapter 7, over all texts.",
-        "`F.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())`: "
-        "[batch * (n - 1), vocab_size] against [batch * (n - 1)].",
+        "`[:, :-1]` leaves the last row out, `[:, 1:]` the first word. `F.cross_entropy` wants "
+        "[batch * (n - 1), vocab_size] against [batch * (n - 1)]: `flatten(0, 1)` and `flatten()`.",
     ),
 )
 
@@ -900,9 +902,9 @@ generate = Task(
         "Make one cache for each block, with room for n + steps. In each step: feed what is new, "
         "take the last row of the logits, choose a word, put it behind the text; it is what is new "
         "in the next step. All of it under torch.no_grad().",
-        "`model(new, caches)[:, -1]` is [batch, vocab_size]; `argmax(-1, keepdim=True)`, or "
-        "`torch.multinomial(torch.softmax(logits / temperature, -1), 1, generator=generator)`, is "
-        "[batch, 1], and `torch.cat((text, new), 1)` puts it behind.",
+        "`[:, -1]` of what the model gives is [batch, vocab_size]; `argmax(-1, keepdim=True)`, or "
+        "`torch.multinomial` of the shares with your generator, is [batch, 1], and `torch.cat` "
+        "along dimension 1 puts it behind.",
     ),
 )
 

@@ -206,8 +206,8 @@ def why_again(draw: Random) -> Asked:
     )
 
 
-@asks_why("flash_attention")
-def why_d_is_known(draw: Random) -> Asked:
+@asks("flash_attention")
+def where_d_comes_from(draw: Random) -> Asked:
     n = draw.choice([64, 256])
     return choice(
         f"D is sum_j P_ij (dO_i . v_j), over all {n} keys. Why can it be known before the first "
