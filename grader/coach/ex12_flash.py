@@ -7,9 +7,13 @@ import math
 
 import torch
 import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from grader.coach import Task, card
 from grader.coach.common import Common
+from grader.costs import Counting
+from grader.pictures.drawings import draws
 from grader.suite.costs import NAMES as COSTS
 
 TRACK = "beyond"
@@ -76,10 +80,10 @@ partial_attention = Task(
         "Work out the scaled scores, and put minus infinity where the mask is False. The softmax "
         "over the keys mixes the values; the logarithm of the sum of exp is taken of the same "
         "scores. Where a row has nothing but minus infinity, the weights are zeros.",
-        "torch's `logsumexp` over the keys makes [*batch, q] of [*batch, q, k]: it takes the largest"
-        " score away first, and gives minus infinity where all is closed. Make the scores minus "
-        "infinity by `apply_mask` or `masked_fill`, which let nothing go back there. Chapter 4's "
-        "`softmax` gives the zeros.",
+        "torch's `logsumexp` over the keys makes [*batch, q] of [*batch, q, k]: it takes the "
+        "largest score away first, and gives minus infinity where all is closed. Make the scores "
+        "minus infinity by `apply_mask` or `masked_fill`, which let nothing go back there. Chapter "
+        "4's `softmax` gives the zeros.",
     ),
 )
 
@@ -317,8 +321,8 @@ merge_partials = Task(
         "minus infinity something is missing: torch's logsumexp gives nan on the way back there. "
         "Put a number in their place first, and minus infinity into what comes out.",
         "`torch.stack` of both log_sums is [2, *batch, q]; `masked_fill` with what says where both "
-        "are closed, [*batch, q], makes numbers of them. `logsumexp` over dimension 0 gives [*batch,"
-        " q], and a softmax over the same dimension the two shares. With `[..., None]` a share is "
+        "are closed, [*batch, q], makes numbers of them. `logsumexp` over dimension 0 gives "
+        "[*batch, q], and a softmax over the same dimension the two shares. With `[..., None]` a share is "
         "[*batch, q, 1], which goes with [*batch, q, d_v].",
     ),
 )
@@ -1059,3 +1063,120 @@ FINDINGS = (
         SKIPPED,
     ),
 )
+
+
+# What `grader show` draws
+
+
+def _of_part(ask, query, key, value):
+    """Ask for a part, and put its log_sum behind each row of its output."""
+    out, log_sum = ask(query, key, value)
+    return torch.cat((out, log_sum[..., None]), -1)
+
+
+def _parts(sketch):
+    """Cut some words in two; return the words, and what `partial_attention` makes of each half."""
+    words = sketch.words or ["I", "do", "not", "like", "it"]
+    n, half = len(words), (len(words) + 1) // 2
+    x, one_hot = 1.5 * sketch.embedded(words, 4), torch.eye(n)
+    keys = {f"keys 0 to {half - 1}": slice(half), f"keys {half} to {n - 1}": slice(half, n)}
+    return words, {
+        said: sketch.use(
+            "partial_attention", lambda ask, args: _of_part(ask, *args),
+            x, x.flip(-1)[at], one_hot[at],
+        )
+        for said, at in keys.items()
+    }  # fmt: skip
+
+
+OUT, LOG_SUM = (slice(None), slice(-1)), (slice(None), slice(-1, None))
+
+
+@draws(partial_attention)
+def draw_partial_attention(sketch):
+    """Each value is one-hot, so a row of the output is a row of weights: in each part they sum to
+    1, and only log_sum says how much the part weighs."""
+    words, parts = _parts(sketch)
+    for said, made in parts.items():
+        sketch.row(said)
+        sketch.draw("weights", made.at(*OUT), words, words, scale="weights")
+        sketch.draw("log_sum", made.at(*LOG_SUM), words, ["log_sum"])
+
+
+@draws(merge_partials)
+def draw_merge_partials(sketch):
+    """Both parts of the picture before, and what they are together: each row of weights is cut to
+    its share, and the shares of both parts sum to 1."""
+    words, parts = _parts(sketch)
+    given = [made.at(*place) for made in parts.values() for place in (OUT, LOG_SUM)]
+    made = sketch.use(
+        "merge_partials",
+        lambda ask, args: _of_part(
+            lambda *_: ask(args[0], args[1][:, 0], args[2], args[3][:, 0]), *args[:3]
+        ),
+        *given,
+    )
+    for said, part in parts.items():
+        sketch.draw(said, part.at(*OUT), words, words, scale="weights", join="and")
+    sketch.draw("merged", made.at(*OUT), words, words, scale="weights", join="=")
+    sketch.draw("log_sum", made.at(*LOG_SUM), words, ["log_sum"])
+
+
+class _FirstSeen(TorchDispatchMode):
+    """Notes with which operation each score first comes about, wherever it stands in a tensor."""
+
+    def __init__(self, scores):
+        super().__init__()
+        self.scores, self.when, self.steps = scores, torch.zeros(scores.shape), 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Run an operation, and look for scores in what it makes."""
+        out = func(*args, **(kwargs or {}))
+        made = [one.flatten() for one in tree_leaves(out) if isinstance(one, torch.Tensor)]
+        floats = [one.double() for one in made if one.is_floating_point() and one.numel()]
+        if floats:
+            near = (self.scores[..., None] - torch.cat(floats)).abs().amin(-1) < 1e-6
+            new = near & (self.when == 0)
+            self.steps += bool(new.any())
+            self.when[new] = self.steps
+        return out
+
+
+@draws(flash_attention)
+def draw_flash_attention(sketch):
+    """Blocks of 2 words. In which order your scores come about, tile by tile, 0 for those that
+    never do; and what that saves."""
+    words = (sketch.words or ["I", "do", "not", "like", "it", "at", "all"])[:12]
+    query, one_hot = 1.5 * sketch.embedded(words, 4), torch.eye(len(words))
+    # no two scores are alike, or one could be taken for another
+    query = query + torch.arange(float(len(words)))[:, None] / 7
+    key = query.roll(1, -1)
+
+    def order(ask, causal):
+        scores = query.double() @ key.double().mT / 2
+        with _FirstSeen(scores) as seen:
+            ask(query, key, one_hot, causal, 2)
+        return seen.when
+
+    for causal in (False, True):
+        sketch.row(f"causal = {causal}, block = 2")
+        seen = sketch.watch("flash_attention", lambda ask, causal=causal: order(ask, causal))
+        sketch.draw("tile", seen, words, words, scale="plain", digits=0)
+        made = sketch.call("flash_attention", query, key, one_hot, causal, 2)
+        sketch.draw("weights", made, words, words, scale="weights")
+    sketch.row("float32, d_k = d_v = 4, block = 16")
+    sizes = (64, 128, 256)
+    cost = sketch.watch("flash_attention", lambda ask: _kib(ask, sizes))
+    sketch.draw("KiB", cost, [f"n = {n}" for n in sizes], ["all scores", "your largest"],
+                scale="plain", digits=1)  # fmt: skip
+
+
+def _kib(ask, sizes):
+    """Say how large all scores are, and the largest tensor of an answer, for some sizes."""
+    rows = []
+    for n in sizes:
+        given = torch.linspace(-1, 1, 12 * n).reshape(3, n, 4).unbind(0)
+        counting = Counting(lambda _: "")
+        counting.call(ask, (*given, False, 16), {})
+        rows.append([4 * n * n / 1024, counting.forward.largest / 1024])
+    return torch.tensor(rows)

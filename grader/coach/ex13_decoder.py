@@ -63,8 +63,8 @@ rms_norm = Task(
         "Go to float32 if the dtype is smaller. Square, take the mean over the last dimension and "
         "keep that dimension, add eps, take the root, divide, multiply by weight, go back.",
         "`torch.promote_types` of the dtype and float32 is the wider one of the two. A mean with "
-        "`keepdim=True` is [*batch, 1]; `torch.rsqrt` gives 1 / root, and multiplied by the row and "
-        "by `weight` [d] it is [*batch, d] again. `.to(x.dtype)` comes last.",
+        "`keepdim=True` is [*batch, 1]; `torch.rsqrt` gives 1 / root, and multiplied by the row "
+        "and by `weight` [d] it is [*batch, d] again. `.to(x.dtype)` comes last.",
     ),
 )
 
@@ -540,8 +540,8 @@ decoder = Task(
         "Look the ids up, give each block its own cache, or None, and hand on what comes out. One "
         "more norm, and then the head.",
         "`embedding` makes [batch, n, d_model] of [batch, n]; `zip(self.blocks, caches)` pairs "
-        "them; `rms_norm` with `self.norm` keeps the shape, and `head` makes [batch, n, vocab_size] "
-        "of it.",
+        "them; `rms_norm` with `self.norm` keeps the shape, and `head` makes [batch, n, "
+        "vocab_size] of it.",
     ),
 )
 

@@ -119,6 +119,19 @@ class Sketch:
             self.differs(full)
         return made
 
+    def watch(self, name: str, way: Callable[[Callable[..., Any]], Any]) -> Made:
+        """Use a function of the answer to see how it goes about it, which is nobody's to compare.
+
+        Args:
+            name: of this chapter, or in full.
+            way: gets the function, and returns a tensor.
+        """
+        full = self.bench.full(name)
+        done = self.bench.run(full, way)
+        if done.missing:
+            raise Stopped(f"{done.missing}.", not_started=False)
+        return Made.compare(full, done.result, None, "")
+
     def known(self, name: str, compute: Callable[[], Any]) -> Any:
         """Return what is right; None if this is a students' pack, and it does not hold that.
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from grader.chapters import places
+from grader.answers.door import Answer
+from grader.chapters import World, catalogue, places
+from grader.chapters.catalogue import suite_path
 from grader.cli import main
+from grader.suite.check import load_suite
+from grader.suite.compare import Finding
+from grader.suite.costs import Growth, grows
+from grader.suite.draw import Draw
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -59,3 +66,34 @@ def graded(tmp_path: Path) -> Callable[..., Any]:
         return json.loads(file.read_text(encoding="utf-8"))
 
     return grade
+
+
+@pytest.fixture
+def kept_promises(tmp_path: Path) -> Iterator[Callable[..., list[tuple[Growth, Finding | None]]]]:
+    """Say what is found of a chapter's code, by each cost that is promised."""
+
+    def tried(stem: str, code: str, exercise: str = "") -> list[tuple[Growth, Finding | None]]:
+        for path in places.SOLUTIONS.glob("ex*.py"):
+            if path.stem < stem:
+                (tmp_path / path.name).write_bytes(path.read_bytes())
+        (tmp_path / f"{stem}.py").write_text(code, encoding="utf-8")
+        world = World(tmp_path, catalogue().names())
+        promises = load_suite(suite_path(stem)).COSTS
+        return [
+            (one, found(Answer(world, stem), one))
+            for one in promises
+            if exercise in ("", one.exercise) and world.begin(0) is None
+        ]
+
+    def found(answer: Answer, promised: Growth) -> Finding | None:
+        try:
+            grows(answer, Draw(0, "costs"), promised)
+        except Finding as one:
+            return one
+        return None
+
+    threads = torch.get_num_threads()
+    # tensors are small: more threads only wait for each other
+    torch.set_num_threads(1)
+    yield tried
+    torch.set_num_threads(threads)

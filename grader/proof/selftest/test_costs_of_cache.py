@@ -4,14 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from grader.answers.door import Answer
-from grader.chapters import World, catalogue, places
-from grader.chapters.catalogue import suite_path
-from grader.suite.check import load_suite
-from grader.suite.compare import Finding
-from grader.suite.costs import grows
-from grader.suite.draw import Draw
-
 STEM = "ex11_cache"
 HEAD = """
 import torch
@@ -87,27 +79,14 @@ MORE = {
 
 
 @pytest.fixture
-def found(tmp_path):
+def found(kept_promises):
     """List what is found of an exercise whose helper has a body of its own."""
-    promises = load_suite(suite_path(STEM)).COSTS
-    for path in places.SOLUTIONS.glob("ex*.py"):
-        if path.stem < STEM:
-            (tmp_path / path.name).write_bytes(path.read_bytes())
 
-    def finding(exercise, head, body):
+    def findings(exercise, head, body):
         code = f"{HEAD}\n\ndef {head}:\n    {body}\n"
-        (tmp_path / f"{STEM}.py").write_text(code, encoding="utf-8")
-        world = World(tmp_path, catalogue().names())
-        seen = []
-        for promised in (one for one in promises if one.exercise == exercise):
-            world.begin(0)
-            try:
-                grows(Answer(world, STEM), Draw(0, "costs"), promised)
-            except Finding as one:
-                seen.append(one.kind)
-        return seen
+        return [one.kind for _, one in kept_promises(STEM, code, exercise) if one is not None]
 
-    return finding
+    return findings
 
 
 def caches(found, body):

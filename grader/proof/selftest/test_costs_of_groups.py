@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.answers.door import Answer
-from grader.chapters import World, catalogue, places
-from grader.chapters.catalogue import suite_path
 from grader.judging.evidence import Evidence
 from grader.judging.outcome import Outcome
-from grader.suite.check import load_suite
-from grader.suite.compare import Finding
-from grader.suite.costs import grows
-from grader.suite.draw import Draw
 
 STEM = "ex09_groups"
 HEAD = """
@@ -95,23 +88,9 @@ PLAIN, MASKED = range(2)
 
 
 @pytest.fixture
-def found(tmp_path):
+def found(kept_promises):
     """Say what is found of the body of a function."""
-    promises = load_suite(suite_path(STEM)).COSTS
-    for path in places.SOLUTIONS.glob("ex0[1-6]*.py"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-
-    def finding(body, of=PLAIN):
-        (tmp_path / f"{STEM}.py").write_text(HEAD + body, encoding="utf-8")
-        world = World(tmp_path, catalogue().names())
-        world.begin(0)
-        try:
-            grows(Answer(world, STEM), Draw(0, "costs"), promises[of])
-        except Finding as one:
-            return one
-        return None
-
-    return finding
+    return lambda body, of=PLAIN: kept_promises(STEM, HEAD + body)[of][1]
 
 
 @pytest.mark.parametrize("body", [

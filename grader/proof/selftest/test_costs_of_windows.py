@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
-from grader.answers.door import Answer
-from grader.chapters import World, catalogue, places
-from grader.chapters.catalogue import suite_path
 from grader.coach.ex10_window import FINDINGS
-from grader.suite.check import load_suite
-from grader.suite.compare import Finding
-from grader.suite.costs import grows
-from grader.suite.draw import Draw
 
 STEM = "ex10_window"
 HEAD = """
@@ -145,28 +137,13 @@ N, WINDOW = ("largest by n", "made by n"), ("made by window",)
 
 
 @pytest.fixture
-def found(tmp_path):
+def found(kept_promises):
     """Say what is found of the body of a function, by what is promised."""
-    for path in places.SOLUTIONS.glob("ex0[1-5]*.py"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-
-    def findings(body):
-        (tmp_path / f"{STEM}.py").write_text(HEAD + body, encoding="utf-8")
-        world = World(tmp_path, catalogue().names())
-        world.begin(0)
-        told = {}
-        for promised in load_suite(suite_path(STEM)).COSTS:
-            try:
-                grows(Answer(world, STEM), Draw(0, "costs"), promised)
-            except Finding as one:
-                told[f"{promised.measure} by {promised.size}"] = one
-        return told
-
-    threads = torch.get_num_threads()
-    # tensors are small: more threads only wait for each other
-    torch.set_num_threads(1)
-    yield findings
-    torch.set_num_threads(threads)
+    return lambda body: {
+        f"{promised.measure} by {promised.size}": one
+        for promised, one in kept_promises(STEM, HEAD + body)
+        if one is not None
+    }
 
 
 @pytest.mark.parametrize("body", [
