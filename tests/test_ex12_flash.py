@@ -578,6 +578,16 @@ def test_flash_attention_by_hand(answer, draw, block):
     same(answer.flash_attention(query, key, value, block=block), draw.tensor([[9]]))
 
 
+@check("flash_attention", about="calls", cites=Rule("arguments"))
+def test_flash_attention_left_out(answer, draw):
+    """Catches another `causal` by default."""
+    given = qkv(draw, 2, q=5, k=7)
+    for more in ({}, {"block": 2}, {"causal": True}):
+        want = flash_attention(*map(exact, given), **more)
+        with situation(", ".join(["query, key, value", *more])):
+            same(answer.flash_attention(*given, **more), want, like=given[0])
+
+
 @check("flash_attention", about="gradients")
 @vary("block", [1, 2, 64])
 def test_flash_attention_by_hand_on_the_way_back(answer, draw, block):

@@ -322,8 +322,8 @@ merge_partials = Task(
         "Put a number in their place first, and minus infinity into what comes out.",
         "`torch.stack` of both log_sums is [2, *batch, q]; `masked_fill` with what says where both "
         "are closed, [*batch, q], makes numbers of them. `logsumexp` over dimension 0 gives "
-        "[*batch, q], and a softmax over the same dimension the two shares. With `[..., None]` a share is "
-        "[*batch, q, 1], which goes with [*batch, q, d_v].",
+        "[*batch, q], and a softmax over the same dimension the two shares. With `[..., None]` a "
+        "share is [*batch, q, 1], which goes with [*batch, q, d_v].",
     ),
 )
 

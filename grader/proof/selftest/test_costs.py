@@ -115,6 +115,16 @@ def attention(query, key, value, mask=None):
 """
 
 
+PUT = """
+def attention(query, key, value, mask=None):
+    out = torch.zeros_like(value)
+    for i in range(len(value)):
+        row = value[i : i + 1]
+        {}
+    return out
+"""
+
+
 def promised(measure, power=1, **more):
     return Growth(CASE, measure, "n", AT, power, "", lambda n, **_: n * n, **more)
 
@@ -200,6 +210,20 @@ def test_the_amount_is_that_of_the_tensors(answer):
         assert counting.forward.made == 3 * value * value + 2 * value
         assert counting.forward.largest == 4 * value * value
         assert (counting.forward.left, counting.forward.unseen) == (0, 0)
+
+
+@pytest.mark.parametrize("put", [
+    "out[torch.tensor([i])] = row", "out.index_copy_(-2, torch.tensor([i]), row)",
+    "out.scatter_(-2, torch.full_like(row, i, dtype=torch.int64), row)",
+])  # fmt: skip
+def test_rows_that_are_put_by_their_number_are_counted_once(answer, put):
+    made = answer(PUT.format(put))
+    costs = []
+    for value in AT:
+        with made.counted() as counting:
+            made.attention(*CASE.at(n=value).given(Draw(0, "costs")))
+        costs.append(counting.forward.made / value)
+    assert costs[1] < 1.1 * costs[0]
 
 
 def test_a_worker_is_seen_from_outside(answer, request):

@@ -82,7 +82,7 @@ def values() -> Iterator[Any]:
     yield torch.zeros(0, 7), torch.ones(()), torch.arange(6).reshape(1, 2, 3)
     yield np.ones((2, 3)), np.float32(1.5), np.bool_(True)
     yield object()
-    yield nn.Sequential(nn.Linear(3, 2), nn.Embedding(4, 3), nn.ReLU())
+    yield nn.Sequential(nn.Linear(3, 2), nn.ModuleList([nn.Embedding(4, 3)]), nn.ReLU())
 
 
 def replies() -> list[bytes]:

@@ -1,7 +1,7 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
-Nine lots, by people who had seen neither the suites nor the coach; each says what is wrong.
-They are told by the checks, and make up the classes that the benchmark grades. A tenth lot is
+Eleven lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+They are told by the checks, and make up the classes that the benchmark grades. A twelfth lot is
 by somebody who looked for what no check draws: right answers, wrong in special cases alone.
 """
 
