@@ -32,6 +32,8 @@ MOST_MADE = 50
 # the judge works for a worker at most so many times what a check may take
 MOST_WORK = 2.0
 MOST_RECKONED = 2**27
+# bytes that all objects together may hold
+MOST_HELD = 2**28
 # of these so many may stay for the way back
 MOST_KEPT = 2**23
 
@@ -43,6 +45,7 @@ class Lending:
         self.world = world
         self._lent: dict[int, Any] = {}
         self._copies: dict[int, nn.Module] = {}
+        self._objects: dict[int, Any] = {}
         self._next = 1
         self._start()
 
@@ -56,6 +59,7 @@ class Lending:
         self._lent = {n: one for n, one in self._lent.items() if any(one is k for k in kept)}
         self._next = max(self._lent, default=1)
         self._copies.clear()
+        self._objects.clear()
         self._start()
 
     def number_of(self, value: Any) -> int:
@@ -88,6 +92,11 @@ class Lending:
             raise WireError("nothing was lent under that number")
         return found
 
+    def thing(self, number: Any) -> Any:
+        """Return a module that was lent, or an object that was made for the answer."""
+        made = self._objects.get(number) if type(number) is int else None
+        return self.module(number) if made is None else made
+
     @contextlib.contextmanager
     def at_work(self) -> Iterator[None]:
         """Count what the judge works for the worker; that is the submission's time, too."""
@@ -109,7 +118,8 @@ class Lending:
             too_much |= self._of_modules > MOST_CALLS
             sizes = [size for value in message.tensors for size in value.shape]
             numbers = sum(value.numel() for value in message.tensors)
-            too_much |= numbers > MOST_NUMBERS or max(sizes, default=0) > LARGEST_SIZE
+            largest = 0 if kind == "method" else max(sizes, default=0)
+            too_much |= numbers > MOST_NUMBERS or largest > LARGEST_SIZE
         if too_much:
             raise WireError("what is lent is asked too much")
 
@@ -117,12 +127,12 @@ class Lending:
         """Work out a call of something lent."""
         header = message.header
         number = header.get("lent")
+        if kind in ("attribute", "method", "copy"):
+            return self._of_object(kind, number, message)
         lent = self._lent.get(number) if type(number) is int else None
         if lent is None:
             raise WireError("nothing was lent under that number")
-        given = message.unpack(header.get("value"))
-        if type(given) is not tuple or len(given) != 2 or type(given[1]) is not dict:
-            raise WireError("a call is none")
+        given = called_with(message)
         if kind == "construct" and isinstance(lent, type):
             return self._constructed(lent, header.get("seed"), *given)
         if kind == "forward" and isinstance(lent, nn.Module):
@@ -152,16 +162,51 @@ class Lending:
             type(size) is int and abs(size) > LARGEST_SIZE for size in (*args, *kwargs.values())
         ):
             raise ValueError("a size is too large")
-        self._made += 1
-        if self._made > MOST_MADE:
-            raise WireError("what is lent is asked too much")
+        self._counts_one_more()
         if type(seed) is not int or not 0 <= seed < 2**31:
             raise WireError("a seed is none")
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
-            module = lent(*args, **kwargs)
+            made = lent(*args, **kwargs)
         parcel = self.world.parcel()
-        return {"module": self.lend(module, parcel)}, parcel
+        if not isinstance(made, nn.Module):
+            return self._keep(made), parcel
+        return {"module": self.lend(made, parcel)}, parcel
+
+    def _keep(self, made: Any) -> dict[str, Any]:
+        self._next += 1
+        self._objects[self._next] = made
+        return {"object": self._next}
+
+    def _of_object(self, kind: str, number: Any, message: Opened) -> tuple[dict[str, Any], Parcel]:
+        """Use an object that was made for the answer, by what it shows to everybody."""
+        made, name = self.thing(number), message.header.get("name", "")
+        if isinstance(made, nn.Module) or type(name) is not str or name.startswith("_"):
+            raise WireError("what is lent is something else")
+        if kind == "copy":
+            self._counts_one_more()
+            return self._keep(copy.deepcopy(made)), self.world.parcel()
+        found = getattr(made, name)
+        if kind == "method" and callable(found):
+            try:
+                return self._called(found, [], called_with(message), message)
+            finally:
+                self._counts_what_is_held()
+        parcel = self.world.parcel()
+        if callable(found):
+            return {"method": True}, parcel
+        return {"value": parcel.pack(found)}, parcel
+
+    def _counts_what_is_held(self) -> None:
+        parts = nested.flat(*(vars(made) for made in self._objects.values()))
+        held = sum(one.untyped_storage().nbytes() for one in parts if isinstance(one, Tensor))
+        if held > MOST_HELD:
+            raise WireError("what is lent holds too much")
+
+    def _counts_one_more(self) -> None:
+        self._made += 1
+        if self._made > MOST_MADE:
+            raise WireError("what is lent is asked too much")
 
     def _forward(self, given: Any, message: Opened) -> tuple[dict[str, Any], Parcel]:
         module = self.stands(message)
@@ -251,6 +296,21 @@ class Lending:
                 weight.grad = None if gradient is None else gradient.clone().to(weight.dtype)
             elif not torch.equal(weight.grad, gradient):
                 weight.grad.copy_(gradient)
+
+
+def how_lent(made: Any) -> str:
+    """Say what is lent: a function, a class of modules, or one of other objects."""
+    if not isinstance(made, type):
+        return "function"
+    return "class" if issubclass(made, nn.Module) else "class of objects"
+
+
+def called_with(message: Opened) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call."""
+    given = message.unpack(message.header.get("value"))
+    if type(given) is not tuple or len(given) != 2 or type(given[1]) is not dict:
+        raise WireError("a call is none")
+    return given
 
 
 def reckoned(shapes: Sequence[Sequence[int]], given: Sequence[Any]) -> int:

@@ -33,7 +33,7 @@ class LentModule(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Ask the judge for what comes out."""
         worker, device = self.kit_worker, wanted((*args, *self.parameters()), kwargs)
-        parcel = worker.parcel()
+        parcel = worker.asking()
         say = {"gradients": torch.is_grad_enabled(), "value": parcel.pack((args, kwargs))}
         leaves = [one for one in parcel.sent if one.requires_grad]
         leaves += [w for w in self.parameters() if w.requires_grad]
@@ -128,7 +128,7 @@ def lent_function(worker: Worker, number: int, name: str) -> Callable[..., Any]:
         return through_vmap(ask, given, []) if transformed() else ask(given, [])
 
     def ask(given: Any, levels: list[Dims]) -> Any:
-        device, parcel = wanted(*given), worker.parcel()
+        device, parcel = wanted(*given), worker.asking()
         say = {
             "lent": number,
             "gradients": torch.is_grad_enabled(),
@@ -150,7 +150,7 @@ def lent_class(worker: Worker, number: int, name: str) -> type[nn.Module]:
 
     def make(self: LentModule, *args: Any, **kwargs: Any) -> None:
         nn.Module.__init__(self)
-        parcel = worker.parcel()
+        parcel = worker.asking()
         # weights are drawn over there, by the state of chance here
         seed = torch.empty((), dtype=torch.int64).random_(2**31).tolist()
         say = {"lent": number, "seed": seed, "value": parcel.pack((args, kwargs))}

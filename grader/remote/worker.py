@@ -28,11 +28,17 @@ from grader.remote.channel import Channel, WireError
 from grader.remote.end import End
 from grader.remote.held import HeldWorld
 from grader.remote.lent import LentModule, extras, lent_class, lent_function, lent_module
+from grader.remote.lent_object import LentObject, lent_class_of_objects
 from grader.remote.wire import DTYPES, MOST_DIMENSIONS, NAMES, Opened, Parcel
 from grader.trouble import BrokenFile, Hangs, TimeLimit, printable, said_by
 
 LONGEST_REPR = 100
 MOST_WARNINGS = 10
+LENT: dict[str, Callable[[Worker, int, str], Any]] = {
+    "function": lent_function,
+    "class": lent_class,
+    "class of objects": lent_class_of_objects,
+}
 NOTHING: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
 
@@ -335,7 +341,7 @@ class Worker(End):
     def _stand_in(self, full: str, how: str, number: int, name: str) -> Any:
         if how == "hangs":
             return Hangs(full)
-        return (lent_class if how == "class" else lent_function)(self, number, name)
+        return LENT[how](self, number, name)
 
     def _callable(self, header: dict[str, Any]) -> Callable[..., Any]:
         if "method" in header:
@@ -492,6 +498,17 @@ class Worker(End):
         return ["own", number, weights, training, others]
 
     # ---- values that the wire does not know ----
+
+    def asking(self) -> Parcel:
+        """Return a parcel for what is lent: the judge's own objects go by their numbers."""
+        return Parcel(self._asking_for, self.home, strided=False)
+
+    def _asking_for(self, value: Any, parcel: Parcel) -> Any:
+        return (
+            {"b": value.kit_number}
+            if isinstance(value, LentObject)
+            else self.special(value, parcel)
+        )
 
     def special(self, value: Any, parcel: Parcel) -> Any:
         """Turn an object of the answer's into JSON."""

@@ -31,7 +31,7 @@ from grader.remote.channel import Channel, WireError
 from grader.remote.claims import Opaque, opaque, vast, words
 from grader.remote.end import End
 from grader.remote.held import SUBMISSION
-from grader.remote.lending import Lending
+from grader.remote.lending import Lending, how_lent
 from grader.remote.mirror import Mirror, Twin, mirrored
 from grader.remote.patience import Patience
 from grader.remote.process import Ending, Process
@@ -534,7 +534,7 @@ class RemoteWorld(End):
                 self._twins[inner[0]].exercise = self._calling
             return self._twins[inner[0]].root
         if key == "b":
-            return self.lending.module(inner)
+            return self.lending.thing(inner)
         if key == "z" and type(inner) is list and len(inner) == 2:
             return vast(*inner)
         if key == "o" and type(inner) is list and len(inner) in (2, 3):
@@ -664,9 +664,8 @@ class RemoteWorld(End):
             if isinstance(made, Hangs):
                 said.append([full, "hangs", 0, full])
             else:
-                how = "class" if isinstance(made, type) else "function"
                 name = full.rpartition(".")[2]
-                said.append([full, how, self.lending.number_of(made), name])
+                said.append([full, how_lent(made), self.lending.number_of(made), name])
         return said
 
     def _gone(self, problem: BaseException) -> Lost:

@@ -108,6 +108,68 @@ def test_a_model_can_be_trained_over_the_references_heads(hear, solution):
 
 
 @on_linux
+@pytest.mark.parametrize("stem", ["ex11_cache", "ex12_flash", "ex13_decoder"])
+def test_a_late_chapter_stands_on_the_references_classes_and_caches(hear, solution, stem):
+    assert is_right(hear(stem, **{stem: solution(stem)}))
+
+
+CACHES = """
+import copy
+
+import torch
+
+from ex11_cache import KeyValueCache
+
+
+def tried():
+    cache = KeyValueCache(5)
+    cache.update(torch.ones(2, 3, 4), torch.ones(2, 3, 6))
+    return cache
+"""
+
+
+@on_linux
+@pytest.mark.parametrize(
+    ("tries", "comes"),
+    [
+        ("tried().length", 3),
+        ("copy.deepcopy(tried()).update(torch.ones(2, 2, 4), torch.ones(2, 2, 6))[0].shape[-2]", 5),
+        ("(lambda one, two: (two.update(torch.ones(2, 1, 4), torch.ones(2, 1, 6)), one.length))"
+         "(*(lambda one: (one, copy.deepcopy(one)))(tried()))[1]", 3),
+        ("isinstance(tried(), KeyValueCache)", True),
+        ("sorted(name for name in vars(tried()) if not name.startswith('kit_'))", []),
+    ],
+)  # fmt: skip
+def test_a_cache_of_the_references_is_asked_and_not_held(hear, solution, tries, comes):
+    """Nothing but the answers of its methods comes to a worker, and a copy is another one."""
+    stub = "def rms_norm("
+    code = solution("ex13_decoder").replace(stub, f"{CACHES}\n\ndef own_norm(", 1)
+    code += f"\n\ndef rms_norm(x, weight, eps=1e-6):\n    assert {tries} == {comes!r}\n"
+    code += "    return own_norm(x, weight, eps)\n"
+    assert is_right(hear("ex13_decoder.rms_norm", ex13_decoder=code))
+
+
+@on_linux
+@pytest.mark.parametrize(
+    ("tries", "says"),
+    [
+        ("tried()._rows", "has no attribute '_rows'"),
+        ("tried().update(torch.ones(2, 9, 4), torch.ones(2, 9, 6))", "ValueError"),
+        ("[KeyValueCache(5) for _ in range(99)]", "asked too much"),
+        ("KeyValueCache(10**9)", "too large"),
+        ("[KeyValueCache(250).update(torch.ones(2000, 1, 64), torch.ones(2000, 1, 1))"
+         " for _ in range(9)]", "holds too much"),
+    ],
+)  # fmt: skip
+def test_what_a_cache_of_the_references_refuses(hear, solution, tries, says):
+    code = solution("ex13_decoder") + CACHES
+    code += f"\n\ndef rms_norm(x, weight, eps=1e-6):\n    return {tries}\n"
+    heard = hear("ex13_decoder.rms_norm", ex13_decoder=code)
+    assert not is_right(heard)
+    assert says in " ".join(heard[0][3].split())
+
+
+@on_linux
 def test_what_else_earlier_files_hold_is_the_students_own(hear, solution):
     helper = (
         "import ex01_scores\nfrom ex01_scores import project_rows\n"
