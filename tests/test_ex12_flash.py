@@ -424,6 +424,9 @@ REFUSALS = [
          refused("merge_partials", two_parts, _1=(5, 1), _3=(5, 1))),
         ("both are [2, 5], a batch of 2, and there is none",
          refused("merge_partials", two_parts, _1=(2, 5), _3=(2, 5))),
+        *((f"`{name}` is [5], without a batch, for parts of [2, 5, 3]",
+           refused("merge_partials", lambda d: two_parts(d, 2), **{place: (5,)}))
+          for name, place in (("log_sum_a", "_1"), ("log_sum_b", "_3"))),
         ("both are [5], without a batch, for parts of [2, 5, 3]",
          refused("merge_partials", lambda d: two_parts(d, 2), _1=(5,), _3=(5,))),
     ),
@@ -436,7 +439,7 @@ REFUSALS = [
     refusal(
         "flash_attention", "ValueError: `block` is below 1.",
         *((f"`block` is {block}", flash_with(5, 7, block, causal=causal))
-          for block, causal in ((0, False), (-2, False), (0, True), (-64, True))),
+          for block, causal in ((0, False), (-1, False), (-2, False), (0, True), (-64, True))),
     ),
 ]  # fmt: skip
 EXPLAINS = {
