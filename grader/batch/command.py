@@ -151,7 +151,7 @@ def _run_in_parts(request: GradeRequest, cluster: Cluster, count: int) -> Run:
         request,
         cluster=None,
         wanted=Wanted(course=request.wanted.course, rules=request.wanted.rules),
-        duplicates=None if request.duplicates == "best" else request.duplicates,
+        duplicates="each" if request.duplicates == "best" else request.duplicates,
     )
     batch = Parted(count, folder, request.jobs, request.memory, "cuda" in devices,
                    request.seed)  # fmt: skip

@@ -35,6 +35,7 @@ class ClassMember:
         at: the first function that is not right, or that this one waits for; None if all is.
         state: of that function.
         notes: of files that count under another name, or do not count.
+        unused: the names of files that have no part in the verdict.
     """
 
     id: str
@@ -46,6 +47,7 @@ class ClassMember:
     at: str | None
     state: State | None
     notes: tuple[str, ...]
+    unused: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,7 @@ def _member(submission: SubmissionResult) -> ClassMember:
         at=at,
         state=state,
         notes=submission.notes,
+        unused=submission.unused,
     )
 
 

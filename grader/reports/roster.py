@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 # as Moodle and Canvas name what they let an instructor download
 MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
-CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_\d+_.*", re.DOTALL)
+CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_(?P<upload>\d+)_.*", re.DOTALL)
 # what is left of that where Canvas wrote a student's files one by one
 LOOSE = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.DOTALL)
 
