@@ -97,7 +97,9 @@ def grade(request: GradeRequest) -> int:
         return 128 + stop.number
     except NoBench as none:
         raise ValueError(str(none)) from none
-    run = _counted(run, request, course, submissions)
+    if request.duplicates == "best":
+        run = replace(run, submissions=best_of(submissions, run.submissions))
+    run = scored(course, run, chosen, submissions)
     try:
         for write, path in reports:
             write(run, path)
@@ -168,15 +170,6 @@ def _grade_part(request: GradeRequest, shard: Shard, file: Path, jobs: int, seed
     if status > 1:
         raise InterruptedError(f"stopped with status {status}")
     return ""
-
-
-def _counted(
-    run: Run, request: GradeRequest, course: Course | None, submissions: Sequence[Submission]
-) -> Run:
-    """Let count what the course's rules and those for duplicates say."""
-    if request.duplicates == "best":
-        run = replace(run, submissions=best_of(submissions, run.submissions))
-    return run if course is None else scored(course, run, submissions)
 
 
 def _say_several(batch: Sequence[Submission]) -> None:
