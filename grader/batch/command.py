@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from grader import __version__, naming
+from grader import __version__
 from grader.batch import store
 from grader.batch.bench import Limits, NoBench
 from grader.batch.by_course import course_for, scored
@@ -194,17 +194,11 @@ def _refuse_lonely(request: GradeRequest, shard: Shard) -> None:
 
 def _chosen(known: Catalogue, only: Sequence[str], course: Course | None) -> list[Exercise]:
     """List the exercises that names, or lists of names, mean, of those that count."""
-    stems = list(known.names())
-    names = [name for text in only for name in naming.listed(text, stems)]
-    meant = {exercise.full for name in names for exercise in known.select(name)}
+    meant = known.listed(only) or list(known.exercises())
     counting = course.exercises if course is not None else ()
-    found = [
-        exercise
-        for exercise in known.exercises()
-        if (not names or exercise.full in meant) and (not counting or exercise.full in counting)
-    ]
+    found = [one for one in meant if not counting or one.full in counting]
     if not found:
-        raise ValueError(f"of the course nothing is called {', '.join(names)}")
+        raise ValueError(f"of the course nothing is called {', '.join(only)}")
     return found
 
 

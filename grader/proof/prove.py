@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
@@ -32,20 +32,21 @@ from grader.proof.stubs import stubs_put_back
 OTHER_SEEDS = 10
 
 
-def prove(seed: int = 0, device: str = "cpu", name: str = "", jobs: int = 2) -> int:
+def prove(seed: int = 0, device: str = "cpu", names: Sequence[str] = (), jobs: int = 2) -> int:
     """Print the figures; the exit status is 0 only if all of them are full.
 
     Args:
         seed: of the inputs.
         device: where the checks run.
-        name: a chapter or a function: only what is proved of it by itself.
+        names: chapters or functions, or lists of them: only what is proved of these by themselves.
         jobs: so many exercises at a time.
     """
     _begin()
     known = catalogue()
     setting = Setting("cuda:0" if device == "cuda" else device, seed)
     proved, began = True, time.monotonic()
-    made = _of_some(known, name, setting, jobs) if name else _figures(known, setting, jobs)
+    chosen = known.listed(names)
+    made = _of_some(known, chosen, setting, jobs) if chosen else _figures(known, setting, jobs)
     for figure in made:
         print("\n".join(figure.lines()), flush=True)
         proved &= figure.proved
@@ -59,8 +60,9 @@ def _begin() -> None:
     warnings.simplefilter("ignore")  # some answers are odd on purpose
 
 
-def _of_some(known: Catalogue, name: str, setting: Setting, jobs: int) -> Iterator[Figure]:
-    exercises = known.select(name)
+def _of_some(
+    known: Catalogue, exercises: list[Exercise], setting: Setting, jobs: int
+) -> Iterator[Figure]:
     theirs = {exercise.stem for exercise in exercises}
     chapters = Catalogue(tuple(one for one in known.chapters if one.stem in theirs))
     yield agreement(chapters)
