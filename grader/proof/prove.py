@@ -25,7 +25,7 @@ from grader.proof.figure import Figure
 from grader.proof.judged import TITLE, folder_when_judged, same_when_judged
 from grader.proof.promises import promises_kept
 from grader.proof.spoils import spoils_for
-from grader.proof.strangers import strangers_rejected
+from grader.proof.strangers import strangers_told
 from grader.proof.stubs import stubs_put_back
 
 # `grade` takes a new seed each time: so many others are tried on the solutions
@@ -84,7 +84,7 @@ def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
     yield solutions_pass(every, setting)
     accepted, judged = _all_variants(setting, jobs)
     yield accepted
-    yield strangers_rejected(known, setting)
+    yield from _all_strangers(every, setting, jobs)
     dry = Setting("cpu", setting.seed)
     yield mistakes_caught(known, dry)
     yield right_programs_let_through(known, dry)
@@ -216,6 +216,16 @@ def of_exercise(full: str, setting: Setting) -> list[Figure]:
     ]
 
 
+def strangers_of(full: str, setting: Setting) -> list[Figure]:
+    """Prove what strangers wrote for an exercise: runs in a process of its own beside others."""
+    _begin()
+    return strangers_told(catalogue().exercise(full), setting)
+
+
+def _all_strangers(exercises: list[Exercise], setting: Setting, jobs: int) -> list[Figure]:
+    return _added_up(strangers_of, [exercise.full for exercise in exercises], setting, jobs)
+
+
 def _all_exercises(exercises: list[Exercise], setting: Setting, jobs: int) -> list[Figure]:
     order = sorted(exercises, key=lambda e: -len(e.task.slips) * len(e.checks))
     return _added_up(of_exercise, [exercise.full for exercise in order], setting, jobs)
@@ -229,7 +239,7 @@ def _added_up(
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         for job in [pool.submit(prove_one, name, setting) for name in names]:
             for figure in job.result():
-                totals.setdefault(figure.title, Figure(figure.title)).add(figure)
+                totals.setdefault(figure.title, type(figure)(figure.title)).add(figure)
     return sorted(totals.values(), key=lambda figure: figure.title == TITLE)
 
 
