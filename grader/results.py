@@ -18,6 +18,7 @@ Track = Literal["core", "beyond"]
 DEVICES = ("cpu", "cuda")
 TRACKS: tuple[Track, ...] = ("core", "beyond")
 MESSAGES: tuple[Messages, ...] = ("all", "first sentences", "none")
+# of the seven chapters
 MAXIMUM = Fraction(100)
 
 
@@ -164,6 +165,7 @@ class SubmissionResult:
         unused: the names of files that have no part in the verdict.
         came_as: the name of the folder or the archive that it is, or those of its loose files.
         shapes: numbers for how each function is written, by which alike ones are found.
+        out_of: what the score would be out of, where nothing could be graded.
     """
 
     identity: str
@@ -175,6 +177,7 @@ class SubmissionResult:
     unused: tuple[str, ...] = ()
     came_as: tuple[str, ...] = ()
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    out_of: Fraction = MAXIMUM
 
     def of(self, track: Track) -> tuple[ExerciseResult, ...]:
         """Return the exercises of a track."""
@@ -212,7 +215,7 @@ class SubmissionResult:
     @property
     def maximum(self) -> Fraction:
         """What the score is out of, also where nothing could be graded."""
-        return self.possible if self.exercises else MAXIMUM
+        return self.possible if self.exercises else self.out_of
 
     @property
     def counted(self) -> str:
@@ -277,7 +280,8 @@ class Run:
         """Tell whether a submission has passed; None if there is no mark for that."""
         if self.pass_mark is None:
             return None
-        return submission.final * 100 >= self.pass_mark * submission.maximum
+        enough = submission.final * 100 >= self.pass_mark * submission.maximum
+        return enough and not submission.problem
 
     def seed_of(self, submission: SubmissionResult) -> int:
         """Return the seed that a submission was graded with."""

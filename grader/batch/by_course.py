@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 from grader import naming
 from grader.batch.handed_in import times_of_files
 from grader.batch.submissions import Submission
-from grader.chapters import Catalogue
-from grader.course.rules import applied, unknown_students
+from grader.chapters import Catalogue, Exercise
+from grader.course.rules import applied, total, unknown_students
 from grader.course.settings import NAME, Course, read
 from grader.course.tables import CourseError
 from grader.course.times import Times, from_table
@@ -50,20 +52,38 @@ def course_for(
     return read(path, select, rules)
 
 
-def scored(course: Course, run: Run, submissions: Sequence[Submission] | None = None) -> Run:
+def scored(
+    course: Course | None,
+    run: Run,
+    exercises: Sequence[Exercise],
+    submissions: Sequence[Submission] | None = None,
+) -> Run:
     """Let the rules make scores of results.
 
     Args:
-        course: the rules.
+        course: the rules, if there are any.
         run: the results.
-        submissions: what was graded; None if it is not at hand.
+        exercises: what was graded.
+        submissions: those that were graded; None if they are not at hand.
 
     Raises:
         CourseError: it has to be known when something was handed in, and cannot be.
     """
+    out_of = _out_of(course, exercises)
+    told = (replace(one, out_of=out_of) if one.problem else one for one in run.submissions)
+    run = replace(run, submissions=tuple(told))
+    if course is None:
+        return run
     for student in unknown_students(course, run):
         _tell(f"`{student}` has an extension, and no submission is called so")
     return applied(course, run, _times(course, submissions))
+
+
+def _out_of(course: Course | None, exercises: Sequence[Exercise]) -> Fraction:
+    """Say what a score is out of, also of those that could not be graded."""
+    if course is not None and course.weeks:
+        return total(course.weeks, {one.full: one.points for one in exercises})
+    return sum((one.points for one in exercises if one.track == "core"), Fraction(0))
 
 
 def _times(course: Course, submissions: Sequence[Submission] | None) -> Times:

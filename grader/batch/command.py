@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from grader import __version__, naming
+from grader import __version__
 from grader.batch import store
 from grader.batch.bench import Limits, NoBench
 from grader.batch.by_course import course_for, scored
@@ -97,7 +97,9 @@ def grade(request: GradeRequest) -> int:
         return 128 + stop.number
     except NoBench as none:
         raise ValueError(str(none)) from none
-    run = _counted(run, request, course, submissions)
+    if request.duplicates == "best":
+        run = replace(run, submissions=best_of(submissions, run.submissions))
+    run = scored(course, run, chosen, submissions)
     try:
         for write, path in reports:
             write(run, path)
@@ -151,7 +153,7 @@ def _run_in_parts(request: GradeRequest, cluster: Cluster, count: int) -> Run:
         request,
         cluster=None,
         wanted=Wanted(course=request.wanted.course, rules=request.wanted.rules),
-        duplicates=None if request.duplicates == "best" else request.duplicates,
+        duplicates="each" if request.duplicates == "best" else request.duplicates,
     )
     batch = Parted(count, folder, request.jobs, request.memory, "cuda" in devices,
                    request.seed)  # fmt: skip
@@ -168,15 +170,6 @@ def _grade_part(request: GradeRequest, shard: Shard, file: Path, jobs: int, seed
     if status > 1:
         raise InterruptedError(f"stopped with status {status}")
     return ""
-
-
-def _counted(
-    run: Run, request: GradeRequest, course: Course | None, submissions: Sequence[Submission]
-) -> Run:
-    """Let count what the course's rules and those for duplicates say."""
-    if request.duplicates == "best":
-        run = replace(run, submissions=best_of(submissions, run.submissions))
-    return run if course is None else scored(course, run, submissions)
 
 
 def _say_several(batch: Sequence[Submission]) -> None:
@@ -201,17 +194,11 @@ def _refuse_lonely(request: GradeRequest, shard: Shard) -> None:
 
 def _chosen(known: Catalogue, only: Sequence[str], course: Course | None) -> list[Exercise]:
     """List the exercises that names, or lists of names, mean, of those that count."""
-    stems = list(known.names())
-    names = [name for text in only for name in naming.listed(text, stems)]
-    meant = {exercise.full for name in names for exercise in known.select(name)}
+    meant = known.listed(only) or list(known.exercises())
     counting = course.exercises if course is not None else ()
-    found = [
-        exercise
-        for exercise in known.exercises()
-        if (not names or exercise.full in meant) and (not counting or exercise.full in counting)
-    ]
+    found = [one for one in meant if not counting or one.full in counting]
     if not found:
-        raise ValueError(f"of the course nothing is called {', '.join(names)}")
+        raise ValueError(f"of the course nothing is called {', '.join(only)}")
     return found
 
 

@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from grader.batch.names import listed
+from grader.batch.names import listed, shortened
+from grader.batch.sources import MOST_NAMED
 from grader.batch.submissions import Submission, stem
+from grader.batch.versions import states
 from grader.reports.roster import CANVAS, MOODLE
 from grader.results import SubmissionResult
 
-Rule = Literal["latest", "best", "refuse"]
-RULES: tuple[Rule, ...] = ("latest", "best", "refuse")
+# each: all of it is graded by itself, for `best` to choose from
+Rule = Literal["latest", "best", "refuse", "each"]
 # what browsers and systems add to the name of a second copy
 COPY = re.compile(r" ?\(\d+\)$")
 
@@ -25,22 +27,24 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
 
     Args:
         batch: all that was handed in.
-        rule: None and `best` leave everything to be graded.
+        rule: with None, `best` and `each` everything is left to be graded.
     """
-    out: list[Submission] = list(batch)
-    if rule not in ("latest", "refuse"):
-        return out
-    for together in several(batch):
+    if rule is None:
+        return list(batch)
+    if rule in ("best", "each"):
+        return [version for one in batch for version in _versions(one)]
+    out = [_refused(one) if rule == "refuse" else _latest(one) for one in batch]
+    for together in several(out):
         names = listed([one.path.name for one in together])
         if rule == "refuse":
             says = f"handed in {len(together)} times, as {names}: leave one"
             out = [replace(one, problem=says) if one in together else one for one in out]
             continue
         latest = max(together, key=lambda one: (_changed(one), one.identity))
-        others = [one for one in together if one is not latest]
+        others = tuple(one.path.name for one in together if one is not latest)
         told = (f"the latest of {names} counts",)
-        out = [replace(one, notes=told) if one is latest else one for one in out]
-        out = [one for one in out if one not in others]
+        out = [one for one in out if one is latest or one not in together]
+        out = [replace(one, notes=told, unused=others) if one is latest else one for one in out]
     return out
 
 
@@ -50,13 +54,26 @@ def best_of(
     """Keep of what a student has handed in more than once the one with the highest score."""
     by_name = {result.identity: result for result in results}
     for together in several(batch):
-        found = [by_name.pop(one.identity) for one in together if one.identity in by_name]
+        found = [(one, by_name.pop(one.identity)) for one in together if one.identity in by_name]
         if found:
-            best = max(found, key=lambda one: (not one.problem, one.final))
-            told = f"the best of {listed([one.path.name for one in together])} counts"
-            by_name[best.identity] = replace(best, notes=(*best.notes, told))
+            best, result = max(found, key=lambda pair: (not pair[1].problem, pair[1].final))
+            by_name[best.identity] = _told(result, best, together)
+    whole = {one.identity: one.version_of or one.identity for one in batch}
     kept = (by_name.get(result.identity) for result in results)
-    return tuple(result for result in kept if result is not None)
+    return tuple(replace(one, identity=whole[one.identity]) for one in kept if one is not None)
+
+
+def _told(
+    result: SubmissionResult, best: Submission, together: Sequence[Submission]
+) -> SubmissionResult:
+    """Say in the result of the best what it is the best of."""
+    names = [name for one in together for name in one.came_as if name not in best.came_as]
+    of = listed([one.path.name for one in together])
+    says = f"the best of {of} counts"
+    if best.loose is not None:
+        says = f"the best of {len(together)} versions counts: {listed(best.came_as)}"
+    unused = dict.fromkeys([*result.unused, *(shortened(name, 120) for name in names)])
+    return replace(result, notes=(*result.notes, says), unused=tuple(unused)[:MOST_NAMED])
 
 
 def several(batch: Sequence[Submission]) -> Iterator[list[Submission]]:
@@ -65,6 +82,34 @@ def several(batch: Sequence[Submission]) -> Iterator[list[Submission]]:
     for submission in batch:
         by_student[_student(submission.path)].append(submission)
     yield from (together for together in by_student.values() if len(together) > 1)
+
+
+def _versions(one: Submission) -> Iterator[Submission]:
+    """Yield what a student had handed in after each time, where that can be told."""
+    if one.loose is None or not one.loose.earlier:
+        yield one
+        return
+    every = states(one.loose)
+    for nth, loose in enumerate(every, start=1):
+        name = one.identity if nth == len(every) else f"{one.identity}, version {nth}"
+        files = replace(loose, earlier=())
+        yield replace(one, identity=name, version_of=one.identity, loose=files, problem="")
+
+
+def _refused(one: Submission) -> Submission:
+    """Refuse loose files of which there are several versions."""
+    earlier = one.loose.earlier if one.loose is not None else ()
+    if one.loose is None or not earlier:
+        return one
+    again = {name for name, _ in earlier}
+    files = [path.name for name, path in (*earlier, *one.loose.files) if name in again]
+    return replace(one, problem=f"handed in more than once, as {listed(files)}: leave one of each")
+
+
+def _latest(one: Submission) -> Submission:
+    """Let loose files of which there are several versions count as they lie in order."""
+    earlier = one.loose is not None and one.loose.earlier
+    return replace(one, problem="") if earlier else one
 
 
 def _student(path: Path) -> str:

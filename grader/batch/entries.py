@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from grader.batch.folders import BELOW
+from grader.batch.folders import BELOW, HIDES
 from grader.batch.meant import by_student, known_stems
 from grader.batch.members import like_a_chapter
 from grader.batch.names import listed, shortened
-from grader.batch.reading import ARCHIVES, OTHER_ARCHIVES, Loose
+from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES, Loose
+from grader.batch.versions import in_order
 
 Reads = Callable[[Path], bool]
 # of systems, tools and the course, and nobody's work
@@ -22,7 +23,6 @@ LEFTOVERS = {
     ".ipynb_checkpoints", "desktop.ini", "thumbs.db", "course.toml",
 }  # fmt: skip
 APPLE_DOUBLE = "._"
-HIDES = (".", "__")
 # beside the chapters in the kit itself
 KITS_OWN = (BELOW, "solutions")
 
@@ -31,8 +31,6 @@ LINK = "it is a link, and links are not followed: give the place it leads to"
 LOST_ARCHIVE = "it is a link that leads nowhere: put the archive itself there"
 HIDDEN_WORK = "its name begins with . or __, as those of tools do: give it another name"
 ASTRAY = "beside submissions, and whose it is cannot be told: put it in a folder of its own"
-
-TWICE = "{}: it is not clear which one is {}: leave one"
 
 # why an entry is passed over
 HIDDEN = "named as by a tool, with . or __ in front, and no chapters were found"
@@ -89,6 +87,7 @@ def look_into(folder: Path, reads: Reads) -> Contents:
         if loose:
             more = f"with {len(loose) - 1} more " if loose[1:] else ""
             found.submissions[loose[0]] = f"it lies {more}{ASTRAY}"
+            found.loose[loose[0]] = Loose(tuple((entry.name, entry) for entry in loose))
     elif beside:
         found.passed_over[BESIDE] = [entry.name for entry in beside]
     return found
@@ -102,10 +101,7 @@ def _by_student(folder: Path, entries: list[Path], found: Contents) -> list[Path
     taken: set[Path] = set()
     for whose, handed in by_student(files).items():
         place = folder / whose
-        twice = [file for file, count in Counter(file for file, _ in handed).items() if count > 1]
-        near = " and ".join(path.name for file, path in handed if file in twice[:1])
-        found.submissions[place] = TWICE.format(near, twice[0]) if twice else ""
-        found.loose[place] = Loose(tuple(handed))
+        found.loose[place], found.submissions[place] = in_order(handed)
         taken |= {path for _, path in handed}
     return [entry for entry in entries if entry not in taken]
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from grader.batch.members import Member, Type, concerns, like_a_chapter
+from grader.batch.members import LEFT_BEHIND, Member, Type, like_a_chapter
 from grader.batch.sources import Unusable
 
 BELOW = "exercises"
+# what the folders of systems and tools begin with
+HIDES = (".", "__")
+# so many things of a folder are looked at where no chapter is found
+MOST_LISTED = 2000
 # where a system has them: a link is not followed, and a pipe not waited for
 CAREFULLY = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
@@ -36,14 +42,27 @@ def folders_in(folder: Path) -> list[Path]:
     return [
         entry
         for entry in folder.iterdir()
-        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith((".", "__"))
+        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith(HIDES)
     ]
+
+
+def everything(folder: Path) -> Iterator[Member]:
+    """List the files in a folder, however deep, but for what systems leave behind."""
+    for path in itertools.islice(_below(folder), MOST_LISTED):
+        with contextlib.suppress(OSError):
+            yield _member(path.relative_to(folder).as_posix(), path)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, inner, names in os.walk(folder):
+        links = [name for name in inner if os.path.islink(os.path.join(place, name))]
+        inner[:] = sorted(name for name in inner if not name.startswith(LEFT_BEHIND))
+        yield from (Path(place) / name for name in sorted([*names, *links]))
 
 
 def _within(folder: Path, prefix: str) -> Iterator[Member]:
     for path in sorted(folder.iterdir()):
-        if concerns(path.name):
-            yield _member(prefix + path.name, path)
+        yield _member(prefix + path.name, path)
 
 
 def _member(name: str, path: Path) -> Member:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from grader.batch.bench import BatchStopped, GradingError, NoBench
@@ -65,14 +65,23 @@ def grade_one(
     except (BatchStopped, NoBench):
         raise
     except (Unusable, GradingError, OSError) as problem:
-        return _ungradable(submission, str(problem)), False
+        return _ungradable(submission, str(problem), reader), False
     except Exception as problem:
         says = f"the grader itself failed on it: {type(problem).__name__}: {problem}"
-        return _ungradable(submission, says), False
+        return _ungradable(submission, says, reader), False
 
 
-def _ungradable(submission: Submission, why: str) -> SubmissionResult:
-    return SubmissionResult(submission.identity, problem=shortened(why), came_as=submission.came_as)
+def _ungradable(submission: Submission, why: str, reader: SubmissionReader) -> SubmissionResult:
+    told = Told()
+    told.leave(submission.held(reader))
+    return SubmissionResult(
+        submission.identity, problem=shortened(why), unused=_shortened(told.unused),
+        came_as=submission.came_as,
+    )  # fmt: skip
+
+
+def _shortened(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(shortened(name, 120) for name in names)
 
 
 def _own_plan(identity: str, content: str, plan: GradingPlan, store: Store | None) -> GradingPlan:
@@ -161,7 +170,7 @@ def _put_together(
     return SubmissionResult(
         submission.identity, exercises=exercises, devices=plan.devices, seed=seed,
         notes=tuple(shortened(note) for note in told.notes),
-        unused=tuple(shortened(name, 120) for name in told.unused),
+        unused=_shortened(told.unused),
         came_as=submission.came_as, shapes=shapes,
     )  # fmt: skip
 

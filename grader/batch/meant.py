@@ -24,6 +24,8 @@ NO_NAME = re.compile(
 )
 # what stands beside a chapter, and is none
 BESIDE = re.compile(r"helpers?|utils?|notes?|tests?|scratch|plots?|backup|bak", re.IGNORECASE)
+# what Canvas adds to the name of a file that was handed in again
+LATER = re.compile(r"-(\d{1,4})")
 BETWEEN = re.compile(r"[\s_\-.,]+")
 
 
@@ -35,11 +37,14 @@ class Meant:
         file: the chapter's own file name.
         whose: who handed it in, as far as the name says so.
         sure: whether it can mean nothing else in somebody's own folder.
+        nth: its place among versions, where a platform numbers them: its mark of a later one, and
+            the number of the upload.
     """
 
     file: str
     whose: str
     sure: bool
+    nth: tuple[int, int] | None = None
 
 
 @functools.cache
@@ -68,7 +73,8 @@ def meant(name: str) -> Meant | None:
     if any(BESIDE.fullmatch(word) for side in (before, after) for word in BETWEEN.split(side)):
         return None
     whose = _whose(before, after)
-    return Meant(stem + suffix, whose, sure=stem.lower() in path.stem.lower() or not whose)
+    sure = stem.lower() in path.stem.lower() or not whose
+    return Meant(stem + suffix, whose, sure, _nth(before, after))
 
 
 def _found(text: str) -> tuple[str, str, str] | None:
@@ -100,25 +106,31 @@ def _whose(before: str, after: str) -> str:
     return "" if all(sides) else "".join(sides)
 
 
+def _nth(before: str, after: str) -> tuple[int, int] | None:
+    canvas = CANVAS.fullmatch(before)
+    mark = LATER.fullmatch(after)
+    return (int(mark[1]) if mark else 0, int(canvas["upload"])) if canvas else None
+
+
 def _name(text: str) -> str:
     words = [word for word in BETWEEN.split(text) if word and not NO_NAME.fullmatch(word)]
     return "_".join(words)
 
 
-def by_student(files: Iterable[Path]) -> dict[str, list[tuple[str, Path]]]:
-    """Group loose files by who handed them in, with the names that their chapters have.
+def by_student(files: Iterable[Path]) -> dict[str, list[tuple[Meant, Path]]]:
+    """Group loose files by who handed them in, with what their names say.
 
     There is nobody where it is not beyond doubt that these are several people: two have to have
     handed in the same chapter, or a platform must have named them.
     """
-    found: dict[str, list[tuple[str, Path]]] = {}
+    found: dict[str, list[tuple[Meant, Path]]] = {}
     spelled: dict[str, str] = {}
     for path in files:
         said = meant(path.name)
         if said is not None and said.whose:
             whose = spelled.setdefault(said.whose.casefold(), said.whose)
-            found.setdefault(whose, []).append((said.file, path))
-    chapters = [{PurePosixPath(file).stem for file, _ in handed} for handed in found.values()]
+            found.setdefault(whose, []).append((said, path))
+    chapters = [{PurePosixPath(said.file).stem for said, _ in each} for each in found.values()]
     shared = sum(map(len, chapters)) > len(set().union(*chapters)) if chapters else False
     of_platform = any(CANVAS.match(path.name) for handed in found.values() for _, path in handed)
     return found if shared or of_platform else {}

@@ -10,13 +10,22 @@ from typing import Literal, NamedTuple
 
 from grader.batch.meant import meant
 from grader.batch.names import listed, shortened
-from grader.batch.sources import MEBIBYTE, NOTEBOOK, SCRIPT, Told, Unusable, chapter_of, largest
+from grader.batch.sources import (
+    MEBIBYTE,
+    NOTEBOOK,
+    SCRIPT,
+    NoChapter,
+    Told,
+    Unusable,
+    chapter_of,
+    largest,
+)
 
 MOST_FILES = 100
-# how deep the chapters lie at most where what lies beside them is looked at
-BESIDE_DEPTH = 3
 # modules that a project has beside what somebody wrote
 OF_TOOLS = ("_", ".", "test_", "conftest", "setup")
+# with these begins what systems and tools leave behind
+LEFT_BEHIND = (".", "__MACOSX")
 LARGEST_IN_ALL = 64 * MEBIBYTE
 Type = Literal["file", "link", "folder", "special file"]
 
@@ -63,7 +72,7 @@ class Member:
     @property
     def hidden(self) -> bool:
         """Whether it lies among what systems and tools leave behind."""
-        return any(part.startswith((".", "__MACOSX")) for part in self.path.parts)
+        return any(part.startswith(LEFT_BEHIND) for part in self.path.parts)
 
 
 def _path(name: str) -> PurePosixPath:
@@ -78,11 +87,6 @@ def like_a_chapter(name: str) -> bool:
     """Tell whether a member may concern us: a chapter's name, in whatever case, or near to one."""
     last = _last(name)
     return largest(last.lower()) > 0 or meant(last) is not None
-
-
-def concerns(name: str) -> bool:
-    """Tell whether a member is to be listed: what is like a chapter, and what may lie beside it."""
-    return like_a_chapter(name) or len(_path(name).parts) <= BESIDE_DEPTH
 
 
 def _is_module(name: str) -> bool:
@@ -104,7 +108,8 @@ def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
         told: is told of files that count under another name, or do not count.
 
     Raises:
-        Unusable: there are none, or it is not clear which.
+        NoChapter: there are none.
+        Unusable: it is not clear which.
     """
     told = told or Told()
     passed_over, folders, beside = [], defaultdict(list), defaultdict(list)
@@ -113,9 +118,9 @@ def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
             if member.type != "folder" and not member.hidden:
                 beside[str(member.path.parent).casefold()].append(member.path.name)
         elif member.strays:
-            passed_over.append(f"{member.name} leads outside of the archive")
+            passed_over.append(f"{member.name} leads outside of the archive: pack it anew")
         elif member.hidden:
-            passed_over.append(f"{member.name} is hidden")
+            passed_over.append(f"{member.name} is hidden: give it a name without a dot in front")
         else:
             folders[str(member.path.parent).casefold()].append(member)
     for folder in _uppermost(folders):
@@ -127,11 +132,10 @@ def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
                 told.note(f"not read: {listed(modules)}: what a chapter needs goes into it")
             told.leave(beside[folder])
             told.leave(m.name for other in folders if other != folder for m in folders[other])
-            return _read(files)
+            return _read(files, told)
         names = [member.name for member in folders[folder] if meant(member.path.name) is None]
-        passed_over += [f"{name} is not in small letters" for name in names]
-    why = f" ({shortened(passed_over[0], 120)})" if passed_over else ""
-    raise Unusable(f"it holds no ex*.py or ex*.ipynb, neither directly nor under exercises/{why}")
+        passed_over += [f"{name} is not in small letters: call it so" for name in names]
+    raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
 
 
 def _uppermost(folders: Iterable[str]) -> list[str]:
@@ -186,7 +190,7 @@ def _named(members: list[Member], told: Told) -> dict[str, Member]:
     return files
 
 
-def _read(members: Mapping[str, Member]) -> Chosen:
+def _read(members: Mapping[str, Member], told: Told) -> Chosen:
     if len(members) > MOST_FILES:
         raise Unusable(f"it holds {len(members)} ex*: more than {MOST_FILES} are not read")
     files: dict[str, bytes] = {}
@@ -196,6 +200,7 @@ def _read(members: Mapping[str, Member]) -> Chosen:
             files[name] = _data(member, largest(name))
         except Unusable as problem:
             bad[name] = str(problem)
+            told.leave([member.path.name])
     _refuse_size("what counts of it", sum(map(len, files.values())), LARGEST_IN_ALL)
     return Chosen(files, bad)
 
@@ -218,5 +223,6 @@ def _refuse(member: Member, most: int) -> None:
 
 def _refuse_size(name: str, size: int, most: int) -> None:
     if size > most:
-        hint = ": clear its outputs, and save it again" if name.endswith(NOTEBOOK) else ""
+        hint = ": take out what is not code" if name.endswith(SCRIPT) else ""
+        hint = ": clear its outputs, and save it again" if name.endswith(NOTEBOOK) else hint
         raise Unusable(f"{shortened(name, 120)} is larger than {most // MEBIBYTE} MiB{hint}")

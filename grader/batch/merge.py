@@ -41,9 +41,10 @@ def merge(request: MergeRequest) -> int:
         _tell(says)
     run, gaps = joined(begun, request.partial)
     reports = list(writers(request.wanted, len(run.submissions)))
-    course = course_for(request.wanted.course, request.wanted.rules, (), catalogue())
-    if course is not None:
-        run = scored(course, run)
+    known = catalogue()
+    course = course_for(request.wanted.course, request.wanted.rules, (), known)
+    named = begun[0].record.exercises
+    run = scored(course, run, [one for one in known.exercises() if one.full in named])
     for sentence in (*differing_machines(begun), *map(str, gaps)):
         _tell(sentence)
     try:

@@ -17,10 +17,11 @@ from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from grader.batch.reading import Place, is_plain, read
+from grader.batch.reading import held, is_plain, read
 from grader.batch.sources import Told, Unusable
+from grader.batch.uploads import Place
 from grader.written.shapes import Shapes, shapes
 
 # for a submission: seconds of the processor, and bytes of addresses
@@ -33,6 +34,15 @@ TOO_MUCH = (
     "notebooks with less in them"
 )
 Names = Mapping[str, Sequence[str]]
+
+
+class Listing(NamedTuple):
+    """A submission of which only the names of what it holds are asked for."""
+
+    place: Place
+
+
+Asked = Place | dict[str, bytes] | Listing
 
 
 class SubmissionReader:
@@ -108,6 +118,21 @@ class SubmissionReader:
             return {}
         return found
 
+    def held(self, path: Place) -> list[str]:
+        """List the names of what was handed in; nothing if that cannot be told, or takes too much.
+
+        Args:
+            path: a folder, an archive, or loose files.
+        """
+        whole = path.absolute() if isinstance(path, Path) else path
+        try:
+            return list(self._said(Listing(whole), {}))
+        except (EOFError, OSError):
+            self.__exit__()
+            return []
+        except (Unusable, RuntimeError):
+            return []
+
     def stop(self) -> None:
         """End the process, from any thread."""
         process = self._process
@@ -122,7 +147,7 @@ class SubmissionReader:
         told.leave(theirs.unused)
         return found
 
-    def _said(self, about: Place | dict[str, bytes], names: Names) -> Any:
+    def _said(self, about: Asked, names: Names) -> Any:
         if self._process is None or not self._process.is_alive():
             self.__exit__()
             self._start()
@@ -172,10 +197,12 @@ def _serve(connection: Connection, seconds: int, memory: int) -> None:
             connection.send(said)
 
 
-def _answer(about: Place | dict[str, bytes], names: Names) -> object:
-    """Read a submission, or say how what was read is written."""
+def _answer(about: Asked, names: Names) -> object:
+    """Read a submission, list what it holds, or say how what was read is written."""
     if isinstance(about, dict):
         return shapes(about, names)
+    if isinstance(about, Listing):
+        return held(about.place)
     told = Told()
     return read(about, names, told), told
 

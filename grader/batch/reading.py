@@ -6,39 +6,21 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from lzma import LZMAError
 from pathlib import Path
 
 from grader.batch import folders, tars, zips
-from grader.batch.members import Chosen, chosen, like_a_chapter
+from grader.batch.members import Chosen, Member, NoChapter, chosen, like_a_chapter
 from grader.batch.names import shortened
+from grader.batch.no_chapter import no_chapter
 from grader.batch.sources import SCRIPT, Told, Unusable, sources
+from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, uploads_in
 
-ARCHIVES = (".zip", ".tar.gz", ".tgz")
-OTHER_ARCHIVES = (
-    ".7z", ".rar", ".tar", ".tar.xz", ".txz", ".tar.bz2", ".tbz", ".tbz2", ".tar.zst",
-    ".gz", ".bz2", ".xz", ".zst",
-)  # fmt: skip
 DAMAGED = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, struct.error,
     ValueError, OverflowError, NotImplementedError,
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Loose:
-    """What somebody handed in as files that lie among those of others.
-
-    Attributes:
-        files: for each the name that it has to have, and where it is.
-    """
-
-    files: tuple[tuple[str, Path], ...]
-
-
-Place = Path | Loose
 
 
 def read(
@@ -58,6 +40,7 @@ def read(
     """
     told = told or Told()
     try:
+        path = _opened(path)
         files, bad = _files(path, told)
         return sources(files, names, bad, told)
     except Unusable as problem:
@@ -66,6 +49,50 @@ def read(
         raise Unusable(_unreadable(path, problem)) from problem
     except DAMAGED as problem:
         raise Unusable(_damaged(path, problem)) from problem
+
+
+def held(path: Place) -> list[str]:
+    """List the names of what was handed in, of very much the first ones; links are not followed.
+
+    Args:
+        path: a folder, an archive, or loose files.
+
+    Raises:
+        OSError: it cannot be looked into.
+    """
+    if isinstance(path, Loose):
+        return [file.name for _, file in (*path.files, *path.earlier)]
+    if path.is_symlink() or not path.is_dir():
+        return _held_in(path)
+    beside = _shown(folders.everything(path))
+    uploads = uploads_in(path)
+    if len(uploads) != 1:
+        return beside
+    return [name for name in beside if name != uploads[0].name] + _held_in(uploads[0])
+
+
+def _held_in(archive: Path) -> list[str]:
+    """List what an archive holds; what cannot be opened is named itself."""
+    if archive.is_symlink() or not is_archive(archive):
+        return [archive.name]
+    try:
+        return _shown(_everything(archive))
+    except (Unusable, OSError, *DAMAGED):
+        return [archive.name]
+
+
+def _shown(members: Iterable[Member]) -> list[str]:
+    files = (one for one in members if one.type != "folder")
+    return [str(one.path) for one in files if not one.hidden or like_a_chapter(one.name)]
+
+
+def _everything(path: Path) -> list[Member]:
+    if path.is_dir():
+        return list(folders.everything(path))
+    if path.name.lower().endswith(".zip"):
+        with zips.members(path) as found:
+            return found
+    return list(tars.members(path))
 
 
 def is_plain(path: Place) -> bool:
@@ -80,42 +107,41 @@ def is_plain(path: Place) -> bool:
     return kinds == {SCRIPT}
 
 
-def is_archive(path: Path) -> bool:
-    """Tell whether a path is an archive of a kind that is opened."""
-    return path.is_file() and path.name.lower().endswith(ARCHIVES)
-
-
-def _is_upload(path: Path) -> bool:
-    plain = path.is_file() and not path.is_symlink()
-    return plain and path.name.lower().endswith(ARCHIVES + OTHER_ARCHIVES)
-
-
 def _files(path: Place, told: Told) -> Chosen:
     if isinstance(path, Loose):
-        return chosen(folders.loose(path.files))
-    if not is_archive(path):
-        return _from_folder(path, told)
-    if path.name.lower().endswith(".zip"):
-        with zips.members(path) as found:
-            return chosen(found, told)
-    return chosen(tars.members(path), told)
+        return chosen(folders.loose(path.files), told)
+    try:
+        if not is_archive(path):
+            return _from_folder(path, told)
+        if path.name.lower().endswith(".zip"):
+            with zips.members(path) as found:
+                return chosen(found, told)
+        return chosen(tars.members(path), told)
+    except NoChapter as none:
+        raise Unusable(no_chapter(_everything(path), none.passed_over)) from none
+
+
+def _opened(path: Place) -> Place:
+    """Return what a learning platform has put a folder around: the archive that was uploaded."""
+    if isinstance(path, Loose) or path.is_symlink() or not path.is_dir():
+        return path
+    if any(like_a_chapter(one.name) for one in folders.members(path)):
+        return path
+    uploads = uploads_in(path)
+    if len(uploads) > 1:
+        which = " and ".join(entry.name for entry in uploads[:3])
+        raise Unusable(f"{which} lie there: it is not clear which one counts: leave one")
+    return uploads[0] if uploads else path
 
 
 def _from_folder(path: Path, told: Told) -> Chosen:
     if path.is_dir():
-        found = [one for one in folders.members(path) if like_a_chapter(one.name)]
-        # as learning platforms hand it out: a folder for each student, with what was uploaded
-        uploads = [] if found else [entry for entry in path.iterdir() if _is_upload(entry)]
-        if len(uploads) == 1:
-            return _files(uploads[0], told)
-        if uploads:
-            which = " and ".join(sorted(entry.name for entry in uploads)[:3])
-            raise Unusable(f"{which} lie there: it is not clear which one counts: leave one")
+        found = any(like_a_chapter(one.name) for one in folders.members(path))
         # as in an archive, one folder may lie around it all
         below = [] if found else folders.folders_in(path)
         return chosen(folders.members(below[0] if len(below) == 1 else path), told)
     if path.is_file():
-        raise Unusable(f"a {path.suffix} file is not opened: hand in a .zip or .tar.gz")
+        raise Unusable(f"{path.name} is not opened: hand in a .zip or .tar.gz")
     raise Unusable("it is neither a folder nor a file")
 
 
@@ -123,7 +149,8 @@ def _damaged(path: Place, problem: Exception) -> str:
     if isinstance(path, Loose):
         return shortened(f"a file cannot be read: {problem}")
     kind = next((end for end in ARCHIVES if path.name.lower().endswith(end)), "archive")
-    return shortened(f"the archive cannot be read: it is damaged, or no {kind} ({problem})")
+    why = f"it is damaged, or no {kind} ({shortened(str(problem), 100)})"
+    return shortened(f"the archive {path.name} cannot be read: {why}: pack it anew")
 
 
 def _unreadable(path: Place, problem: OSError) -> str:

@@ -41,6 +41,11 @@ class Record:
     earlier: Earlier
 
     @property
+    def exercises(self) -> list[str]:
+        """The full names of the exercises that were graded."""
+        return self.settings["exercises"].split(", ")
+
+    @property
     def wanted(self) -> list[str]:
         """The identities of the part, in order."""
         return [identity for identity, key in self.batch.items() if self.shard.holds(key)]

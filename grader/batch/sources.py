@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +15,19 @@ LARGEST = {SCRIPT: MEBIBYTE, NOTEBOOK: 8 * MEBIBYTE}
 
 
 MOST_NAMED = 100
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Unusable(Exception):
     """A submission that cannot be read; the sentence says why."""
+
+
+class NoChapter(Unusable):
+    """No chapter is there; a sentence says why what is like one does not count, if there is one."""
+
+    def __init__(self, passed_over: str = "") -> None:
+        super().__init__(passed_over)
+        self.passed_over = passed_over
 
 
 @dataclass
@@ -86,6 +96,7 @@ def sources(
             made[f"{stem}.py"] = _source(stem, kinds, names, told)
         except Unusable as problem:
             unread[stem] = str(problem)
+            told.leave(f"{stem}{suffix}" for suffix in kinds)
     if unread and not made:
         raise Unusable(next(iter(unread.values())))
     for stem, why in unread.items():
@@ -106,8 +117,14 @@ def _source(
     told: Told,
 ) -> bytes:
     script, notebook = kinds.get(SCRIPT), kinds.get(NOTEBOOK)
+    no_text = _no_text(f"{stem}{SCRIPT}", script or b"")
     if notebook is None:
+        if no_text:
+            raise Unusable(no_text)
         return script or b""
+    if no_text:
+        told.note(f"not read: {no_text}: {stem}{NOTEBOOK} counts", [f"{stem}{SCRIPT}"])
+        script = None
     from grader.written.counts import the_one_that_counts
     from grader.written.source import functions_of
 
@@ -120,4 +137,12 @@ def _source(
         raise Unusable(found.problem)
     if found.note:
         told.note(found.note)
+    told.leave(f"{stem}{suffix}" for suffix in kinds if f"{stem}{suffix}" != found.name)
     return found.text
+
+
+def _no_text(name: str, script: bytes) -> str:
+    """Say why a file is no text that Python reads; what else is wrong with it, Python says."""
+    if script.startswith(UTF_16):
+        return f"{name} is saved as UTF-16, which Python does not read: save it as UTF-8"
+    return f"{name} holds null bytes, so it is no code: save it as UTF-8" if b"\0" in script else ""

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.batch import versions
 from grader.batch.entries import look_into
 from grader.batch.names import own_names, printable
 from grader.batch.reader import SubmissionReader
-from grader.batch.reading import ARCHIVES, OTHER_ARCHIVES, Loose, is_archive
 from grader.batch.sources import Told, Unusable
+from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES, Loose, is_archive
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Submission:
         problem: why it is not even opened, or nothing.
         loose: loose files, if it is these.
         notes: what is to be said of it.
+        unused: the names of what else was handed in, and does not count.
+        version_of: what a student's submission is called of which this is one version.
     """
 
     identity: str
@@ -31,6 +34,8 @@ class Submission:
     problem: str = ""
     loose: Loose | None = None
     notes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    version_of: str = ""
 
     @property
     def came_as(self) -> tuple[str, ...]:
@@ -56,10 +61,17 @@ class Submission:
             raise Unusable(self.problem)
         if told is not None:
             told.notes += self.notes
+            told.leave(self.unused)
+            for sentence, names in versions.told(self.loose or Loose(())):
+                told.note(sentence, names)
         if reader is not None:
             return reader.read(self.loose or self.path, told)
         with SubmissionReader() as own:
             return own.read(self.loose or self.path, told)
+
+    def held(self, reader: SubmissionReader) -> list[str]:
+        """List the names of what was handed in, as far as that can be told."""
+        return reader.held(self.loose or self.path)
 
 
 def find(paths: Iterable[Path], tell: Callable[[str], None] = lambda _: None) -> list[Submission]:

@@ -11,7 +11,6 @@ from grader.batch.members import (
     LARGEST_IN_ALL,
     Member,
     Type,
-    concerns,
     largest_of,
     like_a_chapter,
 )
@@ -54,7 +53,7 @@ class _Bounded:
 
 
 def members(path: Path) -> Iterator[Member]:
-    """List what may count of a .tar.gz, already read: one pass is all that a stream needs.
+    """List what a .tar.gz holds; what may count is read already: a stream has one pass.
 
     Raises:
         Unusable: too many members, too large in any way, or damaged.
@@ -79,7 +78,7 @@ def members(path: Path) -> Iterator[Member]:
                 if total > LARGEST_IN_ALL:
                     raise Unusable("its ex*.py are too large")
                 yield Member(info.name, _type(info), info.size, _already(data))
-            elif concerns(info.name):
+            else:
                 yield Member(info.name, _type(info), info.size, _already(b""))
         _to_the_end(stream)
 

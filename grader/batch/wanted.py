@@ -18,7 +18,7 @@ class Wanted:
 
     Attributes:
         reports: each FORMAT=FILE.
-        gradebook: the export that the csv report fills, if it does.
+        gradebook: the export that the csv report fills; html and class tell who of it is absent.
         assignment: its column, where there are several.
         since: an earlier json report, to say whose grade has moved.
         course: the file of a course's rules.
@@ -50,15 +50,18 @@ def writers(asked: Wanted, submissions: int) -> Iterator[tuple[Writer, Path]]:
         OSError: an earlier report cannot be read.
     """
     forms = dict(FORMATS)
-    if asked.gradebook is not None:
-        forms["csv"] = filled(asked.gradebook, asked.assignment)
     wanted = [_parts(text) for text in asked.reports]
     if asked.since is not None:
         forms |= since(asked.since, {form for form, _ in wanted}, submissions)
     if asked.compares:
         forms["html"] = with_similar(forms["html"])
-    if asked.gradebook is not None and "csv" not in [form for form, _ in wanted]:
-        raise ValueError("--gradebook fills the csv report: add --report csv=FILE")
+    if asked.gradebook is not None:
+        if not {"csv", "html", "class"} & {form for form, _ in wanted}:
+            raise ValueError(
+                "--gradebook fills the csv report, and html and class name who of it is absent: "
+                "add --report csv=FILE"
+            )
+        forms |= filled(asked.gradebook, asked.assignment, forms)
     for form, file in wanted:
         if form not in forms:
             raise ValueError(f"there is no report format `{form}`; there is {', '.join(forms)}")

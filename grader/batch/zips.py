@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from grader.batch.members import Member, Type, concerns
+from grader.batch.members import Member, Type
 from grader.batch.sources import MEBIBYTE, Unusable
 
 MOST_MEMBERS = 10_000
@@ -37,7 +37,7 @@ class _Cautious(io.FileIO):
 
 @contextlib.contextmanager
 def members(path: Path) -> Iterator[list[Member]]:
-    """List what may count of a zip file; it can be read only inside the `with`.
+    """List what a zip file holds; it can be read only inside the `with`.
 
     Raises:
         Unusable: too many members, or a name that cannot be decoded.
@@ -52,7 +52,6 @@ def members(path: Path) -> Iterator[list[Member]]:
         yield [
             Member(info.filename, _type(info), info.file_size, _reader(archive, info))
             for info in archive.infolist()
-            if concerns(info.filename)
         ]
 
 

@@ -6,7 +6,7 @@ import difflib
 import functools
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -81,6 +81,16 @@ class Catalogue:
             LookupError: nothing is called so; the sentence names what is near.
         """
         meant = set(naming.select(name, self.names()))
+        return [exercise for exercise in self.exercises() if exercise.full in meant]
+
+    def listed(self, texts: Sequence[str]) -> list[Exercise]:
+        """Return the exercises that lists of names mean, such as `ex01..ex03,softmax`.
+
+        Raises:
+            LookupError: nothing is called so; the sentence names what is near.
+        """
+        names = [name for text in texts for name in naming.listed(text, [*self.names()])]
+        meant = {exercise.full for name in names for exercise in self.select(name)}
         return [exercise for exercise in self.exercises() if exercise.full in meant]
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Sequence
+
+from grader.commands.usage import UsageError
 
 HELP = "prove the kit: stubs, promises, solutions, variants, slips, mutants"
 
@@ -12,8 +15,9 @@ HELP = "prove the kit: stubs, promises, solutions, variants, slips, mutants"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add what is to be proved, and how."""
     parser.add_argument(
-        "name", nargs="?", default="", metavar="NAME", help="a chapter or a function only"
-    )
+        "names", nargs="*", metavar="NAME",
+        help="a chapter or a function only, or several: NAME NAME, or ex01..ex03,softmax",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="seed of the inputs (default: 0)")
     parser.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
     parser.add_argument(
@@ -32,11 +36,22 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Prove."""
+    _refuse_unknown(given.names, given.mutants)
     if given.mutants:
         from grader.proof.mutants.prove import prove_mutants
 
         seed = given.seed or (int(time.time()) if given.minutes is not None else 0)
-        return prove_mutants(given.name, given.jobs, given.minutes, seed, given.write)
+        return prove_mutants(given.names, given.jobs, given.minutes, seed, given.write)
     from grader.proof.prove import prove
 
-    return prove(given.seed, given.device, given.name, given.jobs)
+    return prove(given.seed, given.device, given.names, given.jobs)
+
+
+def _refuse_unknown(names: Sequence[str], mutants: bool) -> None:
+    from grader.chapters import catalogue, places
+
+    folders = {"solutions", *(path.name for path in places.VARIANTS.iterdir())} if mutants else ()
+    try:
+        catalogue().listed([name for name in names if name not in folders])
+    except LookupError as problem:
+        raise UsageError(problem.args[0]) from problem

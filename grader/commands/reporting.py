@@ -17,7 +17,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                             "html, class, feedback, similar, junit, gradescope or "
                             "classroom")  # fmt: skip
     parser.add_argument("--gradebook", type=Path, metavar="EXPORT",
-                       help="fill Canvas's or Moodle's export in as the csv report")  # fmt: skip
+                       help="fill Canvas's or Moodle's export in as the csv report; html and class "
+                            "name who of it has handed in nothing")  # fmt: skip
     parser.add_argument("--assignment", metavar="TITLE",
                        help="the column of --gradebook, where there are several")  # fmt: skip
     parser.add_argument("--since", type=Path, metavar="OLD.json",

@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from grader.course.settings import Course, Late, Week
@@ -31,6 +31,20 @@ def applied(course: Course, run: Run, times: Times) -> Run:
         messages=course.messages,
         columns=tuple(course.columns.items()),
     )
+
+
+def total(weeks: Sequence[Week], points: Mapping[str, Fraction]) -> Fraction:
+    """Add up what weeks are out of.
+
+    Args:
+        weeks: those of the course.
+        points: what the kit gives for each exercise that was graded.
+    """
+    found = Fraction(0)
+    for week in weeks:
+        kits = sum((points[name] for name in week.exercises if name in points), Fraction(0))
+        found += kits if week.weight is None or not kits else week.weight
+    return found
 
 
 def unknown_students(course: Course, run: Run) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
@@ -25,27 +25,28 @@ from grader.proof.figure import Figure
 from grader.proof.judged import TITLE, folder_when_judged, same_when_judged
 from grader.proof.promises import promises_kept
 from grader.proof.spoils import spoils_for
-from grader.proof.strangers import strangers_rejected
+from grader.proof.strangers import strangers_told
 from grader.proof.stubs import stubs_put_back
 
 # `grade` takes a new seed each time: so many others are tried on the solutions
 OTHER_SEEDS = 10
 
 
-def prove(seed: int = 0, device: str = "cpu", name: str = "", jobs: int = 2) -> int:
+def prove(seed: int = 0, device: str = "cpu", names: Sequence[str] = (), jobs: int = 2) -> int:
     """Print the figures; the exit status is 0 only if all of them are full.
 
     Args:
         seed: of the inputs.
         device: where the checks run.
-        name: a chapter or a function: only what is proved of it by itself.
+        names: chapters or functions, or lists of them: only what is proved of these by themselves.
         jobs: so many exercises at a time.
     """
     _begin()
     known = catalogue()
     setting = Setting("cuda:0" if device == "cuda" else device, seed)
     proved, began = True, time.monotonic()
-    made = _of_some(known, name, setting, jobs) if name else _figures(known, setting, jobs)
+    chosen = known.listed(names)
+    made = _of_some(known, chosen, setting, jobs) if chosen else _figures(known, setting, jobs)
     for figure in made:
         print("\n".join(figure.lines()), flush=True)
         proved &= figure.proved
@@ -59,8 +60,9 @@ def _begin() -> None:
     warnings.simplefilter("ignore")  # some answers are odd on purpose
 
 
-def _of_some(known: Catalogue, name: str, setting: Setting, jobs: int) -> Iterator[Figure]:
-    exercises = known.select(name)
+def _of_some(
+    known: Catalogue, exercises: list[Exercise], setting: Setting, jobs: int
+) -> Iterator[Figure]:
     theirs = {exercise.stem for exercise in exercises}
     chapters = Catalogue(tuple(one for one in known.chapters if one.stem in theirs))
     yield agreement(chapters)
@@ -82,7 +84,7 @@ def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
     yield solutions_pass(every, setting)
     accepted, judged = _all_variants(setting, jobs)
     yield accepted
-    yield strangers_rejected(known, setting)
+    yield from _all_strangers(every, setting, jobs)
     dry = Setting("cpu", setting.seed)
     yield mistakes_caught(known, dry)
     yield right_programs_let_through(known, dry)
@@ -214,6 +216,16 @@ def of_exercise(full: str, setting: Setting) -> list[Figure]:
     ]
 
 
+def strangers_of(full: str, setting: Setting) -> list[Figure]:
+    """Prove what strangers wrote for an exercise: runs in a process of its own beside others."""
+    _begin()
+    return strangers_told(catalogue().exercise(full), setting)
+
+
+def _all_strangers(exercises: list[Exercise], setting: Setting, jobs: int) -> list[Figure]:
+    return _added_up(strangers_of, [exercise.full for exercise in exercises], setting, jobs)
+
+
 def _all_exercises(exercises: list[Exercise], setting: Setting, jobs: int) -> list[Figure]:
     order = sorted(exercises, key=lambda e: -len(e.task.slips) * len(e.checks))
     return _added_up(of_exercise, [exercise.full for exercise in order], setting, jobs)
@@ -227,7 +239,7 @@ def _added_up(
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
         for job in [pool.submit(prove_one, name, setting) for name in names]:
             for figure in job.result():
-                totals.setdefault(figure.title, Figure(figure.title)).add(figure)
+                totals.setdefault(figure.title, type(figure)(figure.title)).add(figure)
     return sorted(totals.values(), key=lambda figure: figure.title == TITLE)
 
 

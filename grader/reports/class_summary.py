@@ -13,6 +13,7 @@ from fractions import Fraction
 
 from grader.reports.message import parts
 from grader.reports.moved import EarlierScores, Moved, compare
+from grader.reports.roster import Roster
 from grader.results import DEVICES, ExerciseResult, Run, State, SubmissionResult, number
 
 STATES: tuple[State, ...] = ("solved", "to polish", "wrong", "not started", "not run")
@@ -35,6 +36,7 @@ class ClassMember:
         at: the first function that is not right, or that this one waits for; None if all is.
         state: of that function.
         notes: of files that count under another name, or do not count.
+        unused: the names of files that have no part in the verdict.
     """
 
     id: str
@@ -46,6 +48,7 @@ class ClassMember:
     at: str | None
     state: State | None
     notes: tuple[str, ...]
+    unused: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,10 @@ class WaitingGroup:
 
 @dataclass(frozen=True)
 class ClassSummary:
-    """All of it: most common first, and what is as common in teaching order."""
+    """All of it: most common first, and what is as common in teaching order.
+
+    `absent` names who has handed in nothing; None: nobody has said who is in the course.
+    """
 
     scores: ScoreSpread
     functions: tuple[FunctionCount, ...]
@@ -118,14 +124,18 @@ class ClassSummary:
     waiting: tuple[WaitingGroup, ...]
     submissions: tuple[ClassMember, ...]
     moved: Moved | None
+    absent: tuple[str, ...] | None
 
 
-def summary(run: Run, earlier: EarlierScores | None = None) -> ClassSummary:
+def summary(
+    run: Run, earlier: EarlierScores | None = None, roster: Roster | None = None
+) -> ClassSummary:
     """Sum up a run.
 
     Args:
         run: of any number of submissions.
         earlier: the scores of a run before it, to tell whose have moved.
+        roster: the course's students, to tell who is absent.
     """
     graded = [submission for submission in run.submissions if not submission.problem]
     members = tuple(_member(submission) for submission in run.submissions)
@@ -137,6 +147,7 @@ def summary(run: Run, earlier: EarlierScores | None = None) -> ClassSummary:
         waiting=tuple(_waiting(graded)),
         submissions=members,
         moved=compare(run, earlier) if earlier else None,
+        absent=tuple(roster.absent(one.identity for one in run.submissions)) if roster else None,
     )
 
 
@@ -166,6 +177,7 @@ def _member(submission: SubmissionResult) -> ClassMember:
         at=at,
         state=state,
         notes=submission.notes,
+        unused=submission.unused,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from grader.reports import (
     html_report,
     json_report,
     moved,
+    platforms,
     similar,
 )
 from grader.reports import junit as junit_report
@@ -83,6 +84,20 @@ def with_similar(page: Callable[..., None]) -> Callable[[Run, Path], None]:
     return partial(page, alike=True)
 
 
-def filled(export: Path, assignment: str | None = None) -> Callable[[Run, Path], None]:
-    """Return the csv report that fills a gradebook; see `grader.reports.gradebook.writer`."""
-    return gradebook.writer(export, assignment)
+def filled(
+    export: Path, assignment: str | None, forms: Mapping[str, Callable[..., None]]
+) -> dict[str, Callable[[Run, Path], None]]:
+    """Return the formats that need to know who is in the course: csv fills its gradebook.
+
+    Args:
+        export: as downloaded from Canvas or Moodle.
+        assignment: the title of Canvas's column, where there are several.
+        forms: html and class so far.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no such export, or the assignment is in doubt.
+    """
+    read = platforms.read(export, assignment)
+    told = {form: partial(forms[form], roster=read.roster) for form in ("html", "class")}
+    return {"csv": gradebook.writer(read), **told}

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from grader.reports.in_short import as_html, in_short
-from grader.reports.platforms import Export, read
+from grader.reports.platforms import Export
 from grader.reports.roster import Student
 from grader.reports.text import for_log, one_line
 from grader.reports.visible import for_students
@@ -23,18 +23,12 @@ from grader.results import Run, SubmissionResult, number
 LOCKED = ("EX", "N/A")
 
 
-def writer(export: Path, assignment: str | None = None) -> Callable[[Run, Path], None]:
-    """Read an export, and return what writes it filled; the notes go to stderr.
+def writer(gradebook: Export) -> Callable[[Run, Path], None]:
+    """Return what writes an export filled; the notes go to stderr.
 
     Args:
-        export: as downloaded from Canvas or Moodle.
-        assignment: the title of Canvas's column, where there are several.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is no such export, or the assignment is in doubt.
+        gradebook: as downloaded from Canvas or Moodle.
     """
-    gradebook = read(export, assignment)
 
     def write(run: Run, path: Path) -> None:
         data, notes = fill(gradebook, run)
@@ -84,9 +78,7 @@ def _comments(
 
 def absent(export: Export, run: Run) -> list[str]:
     """Say who of the gradebook has handed in nothing; no sentence if nobody has."""
-    found = [export.roster.find(submission.identity) for submission in run.submissions]
-    known = {who.row for who in found if isinstance(who, Student)}
-    names = [s.name or s.number for s in export.roster.students if s.row not in known]
+    names = export.roster.absent(one.identity for one in run.submissions)
     return [f"handed in nothing: {'; '.join(map(one_line, names))}"] if names else []
 
 

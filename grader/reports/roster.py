@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # as Moodle and Canvas name what they let an instructor download
 MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
-CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_\d+_.*", re.DOTALL)
+CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_(?P<upload>\d+)_.*", re.DOTALL)
 # what is left of that where Canvas wrote a student's files one by one
 LOOSE = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.DOTALL)
 
@@ -44,6 +44,12 @@ class Roster:
         if match:
             return self._numbered(match["name"], match["number"])
         return _only(exact or self._named(identity))
+
+    def absent(self, identities: Iterable[str]) -> list[str]:
+        """Name those whose submission is not among these."""
+        found = map(self.find, identities)
+        known = {who.row for who in found if isinstance(who, Student)}
+        return [one.name or one.number for one in self.students if one.row not in known]
 
     def _numbered(self, name: str, number: str) -> Student | str:
         found = self._with_number(number)

@@ -13,33 +13,43 @@ from rich.text import Text
 from grader.reports.text import for_log, one_line
 from grader.results import DEVICES, State, SubmissionResult, number
 
-# from the right, they are left out where there is no room
 STATES: tuple[State, ...] = ("solved", "to polish", "wrong", "not started")
 NAME_AT_LEAST = 10
 DOTS = "..."
 
 
 def show_scores(graded: Sequence[SubmissionResult], console: Console) -> None:
-    """Print a row for each submission: what gives way is the names, then columns on the right."""
+    """Print a row for each submission: what gives way is the names, then what tells the least."""
     further = any(submission.of("beyond") for submission in graded)
     scored = DEVICES if not further or any(one.of("core") for one in graded) else ()
     columns = [*scored, *(["beyond"] if further else []), *STATES, "device-ready"]
     rows = [_cells(submission, scored, further) for submission in graded]
-    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
-    shown = len(widths)
-    while shown > max(1, len(scored)) and _room(console, widths[:shown]) < NAME_AT_LEAST:
-        shown -= 1
-    room = max(NAME_AT_LEAST, _room(console, widths[:shown]))
+    titled = zip(columns, *rows, strict=True)
+    widths = {column: max(map(len, (column, *cells))) for column, *cells in titled}
+    idle = [d for d in scored if all(one.score(d) is None for one in graded)]
+    shown = _with_room(console, widths, (*idle, *reversed(STATES), "beyond", "device-ready"))
+    room = max(NAME_AT_LEAST, _room(console, shown))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("submission", no_wrap=True)
-    for column, width in zip(columns[:shown], widths, strict=False):
+    for column, width in shown.items():
         table.add_column(column, justify="right", min_width=width, no_wrap=True)
     for submission, cells in zip(graded, rows, strict=True):
         name = _written(clean(submission.identity), console.encoding)
-        table.add_row(Text(in_cells(name, room)), *cells[:shown])
+        told = (cell for column, cell in zip(columns, cells, strict=True) if column in shown)
+        table.add_row(Text(in_cells(name, room)), *told)
     console.print(table)
-    if columns[shown:]:
-        console.print(f"not shown, for want of room: {', '.join(columns[shown:])}")
+    left_out = [column for column in columns if column not in shown]
+    if left_out:
+        console.print(f"not shown, for want of room: {', '.join(left_out)}")
+
+
+def _with_room(console: Console, widths: dict[str, int], way: Sequence[str]) -> dict[str, int]:
+    """Leave out columns until names have room: those give `way` in this order, one stays."""
+    shown = dict(widths)
+    for column in way:
+        if len(shown) > 1 and _room(console, shown) < NAME_AT_LEAST:
+            shown.pop(column, None)
+    return shown
 
 
 def in_cells(text: str, most: int) -> str:
@@ -66,8 +76,8 @@ def points(score: Fraction | None) -> str:
     return "not run" if score is None else f"{number(score):.2f}"
 
 
-def _room(console: Console, widths: Sequence[int]) -> int:
-    return console.width - sum(widths) - len(widths) * 2
+def _room(console: Console, widths: dict[str, int]) -> int:
+    return console.width - sum(widths.values()) - len(widths) * 2
 
 
 def _written(text: str, encoding: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rich.console import Console
@@ -25,6 +25,8 @@ from grader.reports.scores import clean, in_cells, points, show_scores
 from grader.results import DEVICES, Run, SubmissionResult
 
 NAME = 24
+# so many files of one submission
+NAMED = 5
 
 
 class ProgressLines:
@@ -99,13 +101,7 @@ def show(run: Run, unchanged: int = 0) -> None:
     graded = [submission for submission in run.submissions if not submission.problem]
     if graded:
         show_scores(graded, console)
-    for submission in run.submissions:
-        if submission.problem:
-            said = f"{clean(submission.identity)} {_said(submission)}"
-            console.print(Text(said, style="red"), soft_wrap=True)
-    for submission in run.submissions:
-        for note in submission.notes:
-            console.print(Text(f"{clean(submission.identity)}: {clean(note)}"), soft_wrap=True)
+    _say_of_each(run, console)
     console.print(Text(f"\n{_summary(run, unchanged)}"), soft_wrap=True)
     if run.isolation:
         console.print(f"isolation: {run.isolation}")
@@ -114,12 +110,33 @@ def show(run: Run, unchanged: int = 0) -> None:
             console.print(f"{device}: {NOT_RUN[run.devices[device]]}")
 
 
+def _say_of_each(run: Run, console: Console) -> None:
+    for submission in run.submissions:
+        if submission.problem:
+            said = f"{clean(submission.identity)} {_said(submission)}"
+            console.print(Text(said, style="red"), soft_wrap=True)
+            if submission.unused:
+                console.print(Text(f"  not used: {_listed(submission.unused)}"), soft_wrap=True)
+    for submission in run.submissions:
+        for note in submission.notes:
+            console.print(Text(f"{clean(submission.identity)}: {clean(note)}"), soft_wrap=True)
+    others = sum(bool(one.unused) for one in run.submissions if not one.problem)
+    if others:
+        of = "1 submission holds files" if others == 1 else f"{others} submissions hold files"
+        console.print(Text(f"{of} that are not used: json, csv and html name them"), soft_wrap=True)
+
+
 def _summary(run: Run, unchanged: int) -> str:
     graded = sum(not submission.problem for submission in run.submissions)
     before = f" ({unchanged} before, and unchanged)" if unchanged else ""
     said = f"{graded} of {len(run.submissions)} graded{before}, seed {run.seed}, torch {run.torch}"
     own = [f"{clean(s.identity)}: seed {s.seed}" for s in run.submissions if s.seed is not None]
     return f"{said}\nchanged or new since, so with new inputs: {', '.join(own)}" if own else said
+
+
+def _listed(names: Sequence[str]) -> str:
+    said = ", ".join(clean(name) for name in names[:NAMED])
+    return said + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def _said(submission: SubmissionResult) -> str:

@@ -17,7 +17,10 @@ from grader.judging.run import Setting, run
 DATA = Path(__file__).parent / "data"
 SETS = ("", "held_out_", "unseen_")
 KINDS = tuple(f"{one}{kind}" for kind in ("mistakes", "right") for one in SETS)
-CELL = re.compile(r"^# %% (?:(?P<stem>ex\d\d_\w+)\.)?(?P<name>\w+): (?P<what>.+)$", re.MULTILINE)
+CELL = re.compile(
+    r"^# %% (?:(?P<stem>ex\d\d_\w+)\.)?(?P<name>\w+)(?: \[(?P<slips>[\w ]+)\])?: (?P<what>.+)$",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,13 @@ class Program:
         full: the exercise.
         what: what is odd or wrong about it.
         source: the code.
+        slips: which of the known slips it is, where that is written down; or any of several.
     """
 
     full: str
     what: str
     source: str
+    slips: tuple[str, ...] = ()
 
     @property
     def stem(self) -> str:
@@ -89,4 +94,5 @@ def cells(path: Path, stem: str = "") -> Iterator[Program]:
     for at, match in enumerate(found):
         end = found[at + 1].start() if at + 1 < len(found) else len(text)
         source = text[match.end() : end].strip()
-        yield Program(f"{match['stem'] or stem}.{match['name']}", match["what"], source)
+        full = f"{match['stem'] or stem}.{match['name']}"
+        yield Program(full, match["what"], source, tuple((match["slips"] or "").split()))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from grader.chapters import catalogue, places
+from grader.naming import listed
 from grader.proof.figure import Figure
 from grader.proof.mutants.make import Mutant, mutants_of
 from grader.proof.mutants.run import Verdict, run_all
@@ -24,8 +25,25 @@ mutant that no check tells stands in the list of its folder, with the reason why
 """
 
 
-def prove_mutants(name: str, jobs: int, minutes: float | None, seed: int, write: bool) -> int:
+def prove_mutants(
+    names: Sequence[str], jobs: int, minutes: float | None, seed: int, write: bool
+) -> int:
     """Print what became of the mutants; the exit status is 0 only if nothing is open.
+
+    Args:
+        names: folders of right answers, chapters or functions, or lists of these; none: everything.
+        jobs: so many at a time.
+        minutes: stop after so many, which the names share alike.
+        seed: of the order of chance.
+        write: whether the lists are written anew.
+    """
+    each = [name for text in names for name in listed(text, [*catalogue().names()])] or [""]
+    share = None if minutes is None else minutes / len(each)
+    return max([_prove(name, jobs, share, seed, write) for name in each])
+
+
+def _prove(name: str, jobs: int, minutes: float | None, seed: int, write: bool) -> int:
+    """Prove one.
 
     Args:
         name: a folder of right answers, a chapter or a function; empty: everything.

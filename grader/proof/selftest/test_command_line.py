@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from grader.chapters import places
+from grader.chapters import catalogue, places
 from grader.cli import main
 
 
@@ -163,3 +163,22 @@ def test_module_and_console_script_are_the_same():
             [sys.executable, *command, "--version"], capture_output=True, text=True, cwd=places.ROOT
         )
         assert done.stdout.startswith("grader ")
+
+
+def test_several_chapters_and_functions_are_proved_together(monkeypatch, capsys):
+    asked = []
+
+    def take(_, chosen, *__):
+        asked.extend(chosen)
+        return []
+
+    monkeypatch.setattr("grader.proof.prove._of_some", take)
+    assert main(["check", "ex02..ex03,softmax", "dot_product"]) == 0
+    known = catalogue()
+    chapters = [*known.select("ex02_scaling"), *known.select("ex03_masking")]
+    assert asked == [*known.select("dot_product"), *chapters, *known.select("softmax")]
+    for command in (["check", "softmax", "sofmax"], ["check", "--mutants", "solutions", "sofmax"]):
+        assert main(command) == 2
+        assert "no chapter or exercise is called `sofmax`; did you mean `softmax`?" in (
+            capsys.readouterr().err
+        )

@@ -296,6 +296,45 @@ def test_a_class_is_scored_by_the_course_beside_it(submission, solution, tmp_pat
     assert "berta: week 1: 2 days late, 50 % less" in said.out
 
 
+WEEKS_OF_30 = """
+pass_mark = 0
+[[week]]
+chapters = "ex01_scores"
+weight = 10
+[[week]]
+chapters = ["ex02_scaling", "ex03_masking"]
+weight = 20
+"""
+
+
+@pytest.mark.parametrize(
+    ("course", "options", "out_of"),
+    [
+        (WEEKS_OF_30, (), 30),
+        (WEEKS_OF_30, ("--only", "ex01"), 10),
+        (WEEKS_OF_30.replace("weight = 20", ""), ("--only", "ex02"), 8),
+        ("", ("--only", "dot_product"), 1),
+        ("", (), 100),
+    ],
+)
+def test_what_cannot_be_graded_is_out_of_what_the_course_is(tmp_path, course, options, out_of):
+    for name in ("anna", "berta"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "essay.docx").write_bytes(b"x")
+    file, kept = tmp_path / "report.json", tmp_path / "kept.db"
+    report = ("--report", f"json={file}")
+    if course:
+        (tmp_path / "class" / "course.toml").write_text(course, encoding="utf-8")
+        report += ("--course", str(tmp_path / "class" / "course.toml"))
+    graded = ["grade", str(tmp_path / "class"), *options, *report, "--results", str(kept)]
+    for command in (graded, ["merge", str(kept), *report]):
+        file.unlink(missing_ok=True)
+        assert main(command) == 1
+        found = json.loads(file.read_bytes())["submissions"]
+        assert [one["max"] for one in found] == [out_of] * 2
+        assert [one.get("passed") for one in found] == [False if course else None] * 2
+
+
 def test_a_students_own_rules_are_none(submission, tmp_path):
     folder = submission("anna")
     (folder / "course.toml").write_text("follow_through = 7")

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from grader.batch.duplicates import several
+from grader.batch.duplicates import several, sorted_out
 from grader.batch.submissions import find
 from grader.cli import main
 
@@ -71,6 +71,61 @@ def test_neither_counts_if_that_is_refused(twice, tmp_path):
     assert {name: problem for name, (_, problem, _) in found.items()} == {
         "anna": says, "anna (1)": says, "berta": None
     }  # fmt: skip
+
+
+FIRST, SECOND = "overa_12_600_ex01_scores.py", "overa_12_601_ex01_scores-1.py"
+
+
+@pytest.fixture
+def uploads(solution, tmp_path):
+    """A class of loose files, in which vera has put something wrong in the place of the right."""
+    text = solution("ex01_scores")
+    folder = tmp_path / "uploads"
+    folder.mkdir()
+    (folder / FIRST).write_text(text)
+    (folder / SECOND).write_text("def dot_product(*_):\n    return 7\n")
+    (folder / "litim_77_602_ex01_scores.py").write_text(text)
+    return folder
+
+
+def of_vera(folder, tmp_path, *options):
+    """Return the status, vera's score and problem, and all that is told of her."""
+    file = tmp_path / "report.json"
+    status = main(["grade", str(folder), "--device", "cpu", "--seed", "3", "--only", "dot_product",
+                   *options, "--report", f"json={file}"])  # fmt: skip
+    found = {one["id"]: one for one in json.loads(file.read_bytes())["submissions"]}
+    assert set(found) == {"overa_12", "litim_77"}
+    vera = found["overa_12"]
+    return status, vera["score"]["cpu"], vera["problem"], vera["notes"], vera["unused"]
+
+
+@pytest.mark.parametrize("options", [(), ("--duplicates", "latest")])
+def test_of_loose_files_the_latest_counts(uploads, tmp_path, options):
+    notes = [f"{SECOND} counts as ex01_scores.py, not {FIRST}, handed in before"]
+    assert of_vera(uploads, tmp_path, *options) == (0, 0, None, notes, [FIRST])
+
+
+def test_of_loose_files_the_best_counts(uploads, tmp_path):
+    notes = [f"the best of 2 versions counts: {FIRST}"]
+    found = of_vera(uploads, tmp_path, "--duplicates", "best")
+    assert found == (0, 1, None, notes, [SECOND])
+
+
+def test_loose_files_are_refused(uploads, tmp_path):
+    says = f"handed in more than once, as {FIRST}, {SECOND}: leave one of each"
+    found = of_vera(uploads, tmp_path, "--duplicates", "refuse")
+    assert found == (1, 0, says, [], [SECOND, FIRST])
+
+
+def test_the_latest_of_what_people_renamed_is_told_by_the_clock(tmp_path):
+    files = [("ex01_scores_jane.py", "x = 1\n", 2e8), ("ex01_jane.py", "x = 2\n", 1e8),
+             ("ex01_bob.py", "x = 3\n", 1e8)]  # fmt: skip
+    for name, text, at in files:
+        (tmp_path / name).write_text(text)
+        os.utime(tmp_path / name, (at, at))
+    bob, jane = sorted_out(find([tmp_path]), "latest")
+    assert (bob.identity, bob.files()) == ("bob", {"ex01_scores.py": b"x = 3\n"})
+    assert (jane.identity, jane.files()) == ("jane", {"ex01_scores.py": b"x = 1\n"})
 
 
 @pytest.mark.parametrize(

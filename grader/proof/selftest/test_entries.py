@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
 import shutil
 import zipfile
@@ -10,8 +13,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Told, Unusable
-from grader.batch.submissions import find
+from grader.batch.submissions import Submission, find
 from grader.cli import main
 from grader.notebooks.chapter import read_chapter
 from grader.notebooks.write import notebook
@@ -143,7 +147,7 @@ def test_a_chapter_that_is_no_file_costs_a_sentence(subs, make):
 def test_a_folder_called_like_a_chapter_leaves_a_class_of_one_a_class(subs):
     graded, problems, _ = outcome(subs(f"anna/{NAME}", f"{NAME}/"))
     assert graded == ["anna"]
-    assert "no ex*.py" in problems[NAME]
+    assert "it holds no file" in problems[NAME]
 
 
 # what is passed over
@@ -305,10 +309,31 @@ def test_loose_files_are_grouped_by_the_names_of_people(subs, names, who):
     assert (graded, problems, said) == (who, {}, [])
 
 
-def test_which_of_two_loose_files_counts_is_asked(subs):
-    graded, problems, _ = outcome(subs(f"{CANVAS}{NAME}", f"{CANVAS}ex01_scores-1.py", *CLASS))
-    assert graded == ["anna", "berta", "carl"]
-    assert "it is not clear which one is ex01_scores.py" in problems["obrienvera_12960"]
+def test_of_what_canvas_marks_as_a_later_version_the_last_counts(subs):
+    names = ("obrienvera_LATE_12960_600630_ex01_scores-10.py", f"{CANVAS}{NAME}",
+             f"{CANVAS}ex01_scores-2.py", f"{CANVAS}ex02_scaling.py")  # fmt: skip
+    folder = subs(*names)
+    (folder / names[0]).write_bytes(b"y = 2\n")
+    assert outcome(folder) == (["obrienvera_12960"], {}, [])
+    [one], told = find([folder]), Told()
+    assert one.files(told=told) == {NAME: b"y = 2\n", "ex02_scaling.py": TEXT}
+    before = [names[1], names[2]]
+    assert told.unused == before
+    assert told.notes == [f"{names[0]} counts as {NAME}, not {', '.join(before)}, handed in before"]
+
+
+def test_of_two_without_a_mark_the_later_upload_counts(subs):
+    folder = subs("litim_77_99_ex01_scores.py", "litim_LATE_77_100_ex01_scores.py")
+    (folder / "litim_LATE_77_100_ex01_scores.py").write_bytes(b"y = 2\n")
+    [one] = find([folder])
+    assert one.files() == {NAME: b"y = 2\n"}
+
+
+def test_which_of_two_loose_files_counts_is_asked_where_no_platform_says_it(subs):
+    names = ("ex01_scores_jane.py", "ex01_jane.py", "ex01_scores_bob.py")
+    graded, problems, _ = outcome(subs(*names))
+    assert graded == ["bob"]
+    assert "it is not clear which one is ex01_scores.py: leave one, or say" in problems["jane"]
 
 
 @pytest.mark.parametrize("names", [("ex01_scores_v2.py", "ex02_scaling_final.py"),
@@ -407,3 +432,111 @@ def test_of_a_chapter_that_is_there_twice_it_is_said_which_counts(submission):
     assert told.notes == [
         "ex04_softmax: the file counts (2 of 2 started), not the notebook (1 of 2)"
     ]
+
+
+# what is there instead of chapters
+
+
+def inside(*names):
+    """Make a zip file's bytes."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name in names:
+            archive.writestr(name, TEXT)
+    return packed.getvalue()
+
+
+EVERYWHERE = [
+    ({}, "it holds no file: hand in ex*.py or ex*.ipynb", []),
+    ({"a/b/": b""}, "it holds no file: hand in", []),
+    ({"essay.docx": TEXT}, "but essay.docx: hand in the code itself", ["essay.docx"]),
+    ({"a.pdf": TEXT, "task1.py": TEXT}, "but task1.py: give each file the name of its chapter",
+     ["a.pdf", "task1.py"]),
+    ({"__pycache__/ex01_scores.pyc": TEXT}, "but ex01_scores.pyc: Python has made that",
+     ["__pycache__/ex01_scores.pyc"]),
+    ({"old/hand.zip": TEXT}, "but hand.zip: it is not opened here: hand in what is in it",
+     ["old/hand.zip"]),
+    ({NAME: b"#" * 2**21}, "larger than 1 MiB: take out what is not code", [NAME]),
+    ({NAME: b"x = 1\0"}, f"{NAME} holds null bytes, so it is no code", [NAME]),
+    ({NAME: "x = 1\n".encode("utf-16")}, f"{NAME} is saved as UTF-16", [NAME]),
+]  # fmt: skip
+IN_A_FOLDER = [
+    ({"hand.rar": TEXT}, "hand.rar is not opened: hand in a .zip", ["hand.rar"]),
+    ({"hand.zip": b"PK"}, "the archive hand.zip cannot be read: it is damaged", ["hand.zip"]),
+    ({"hand.zip": inside("hw/task1.py"), "notes.md": TEXT}, "but task1.py: give each file",
+     ["notes.md", "hw/task1.py"]),
+    ({"hand.zip": inside("inner.zip")}, "but inner.zip: it is not opened here", ["inner.zip"]),
+    ({f"a/b/c/{NAME}": TEXT}, "its chapters lie in a/b/c: hand in that folder",
+     [f"a/b/c/{NAME}"]),
+    ({f"a/{NAME}": TEXT, f"b/{NAME}": TEXT},
+     "its chapters lie in a, b: hand in one of these folders", [f"a/{NAME}", f"b/{NAME}"]),
+]  # fmt: skip
+KINDS = {"zip": "zip", "tar.gz": "gztar"}
+
+
+@pytest.fixture(scope="module")
+def reader():
+    with SubmissionReader() as one:
+        yield one
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "says", "unused"),
+    [(kind, *case) for kind in ("folder", *KINDS) for case in EVERYWHERE]
+    + [("folder", *case) for case in IN_A_FOLDER],
+)
+def test_what_is_there_instead_of_chapters_is_said_and_named(
+    tmp_path, reader, kind, held, says, unused
+):
+    place = tmp_path / "anna"
+    place.mkdir()
+    for name, data in held.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        if name.endswith("/"):
+            (place / name).mkdir()
+        else:
+            (place / name).write_bytes(data)
+    if kind != "folder":
+        place = Path(shutil.make_archive(str(tmp_path / "berta"), KINDS[kind], place))
+    one = Submission("anna", place)
+    with pytest.raises(Unusable) as problem:
+        one.files(reader)
+    assert says in str(problem.value)
+    assert one.held(reader) == unused
+
+
+@on_posix
+def test_links_are_named_and_not_followed(tmp_path, reader):
+    folder = tmp_path / "anna"
+    folder.mkdir()
+    (folder / "work").symlink_to(tmp_path)
+    (folder / "lost.md").symlink_to(tmp_path / "nowhere")
+    one = Submission("anna", folder)
+    with pytest.raises(Unusable, match=r"but lost\.md, work: links are not followed"):
+        one.files(reader)
+    assert one.held(reader) == ["lost.md", "work"]
+
+
+def test_every_report_names_what_an_ungradable_submission_held(tmp_path, capsys):
+    for name in ("anna/essay.docx", "berta/ex01 notes.doc"):
+        (tmp_path / "class" / name).parent.mkdir(parents=True)
+        (tmp_path / "class" / name).write_bytes(TEXT)
+    forms = {form: tmp_path / f"report.{form}" for form in ("json", "csv", "html", "class")}
+    reports = [part for form, file in forms.items() for part in ("--report", f"{form}={file}")]
+    assert main(["grade", str(tmp_path / "class"), "--only", "dot_product", *reports]) == 1
+    assert "not used: essay.docx" in capsys.readouterr().out
+    for form, key in (("json", "unused"), ("class", "unused")):
+        found = json.loads(forms[form].read_bytes())["submissions"]
+        assert [one[key] for one in found] == [["essay.docx"], ["ex01 notes.doc"]]
+    rows = list(csv.DictReader(forms["csv"].read_text(encoding="utf-8").splitlines()))
+    assert [row["unused"] for row in rows] == ["essay.docx", "ex01 notes.doc"]
+    page = tmp_path / "report-pages" / "anna.html"
+    assert "Not used: essay.docx" in page.read_text(encoding="utf-8")
+
+
+def test_a_chapter_that_is_too_large_is_named_as_unused(submission):
+    folder = submission("anna", ex03_masking=b"#" * 2**21)
+    (folder / "ex04_softmax.ipynb").write_bytes(notebook(read_chapter(STUBS / "ex04_softmax.py")))
+    [one], told = find([folder]), Told()
+    one.files(told=told)
+    assert told.unused == ["ex03_masking.py", "ex04_softmax.ipynb"]

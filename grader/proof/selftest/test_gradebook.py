@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import json
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from grader.batch.wanted import Wanted, writers
 from grader.reports import formats, sheet
 from grader.reports.gradebook import fill
 from grader.reports.platforms import read
@@ -210,7 +214,7 @@ def test_other_files_are_refused(text, tmp_path):
 def test_through_the_format(tmp_path, capsys):
     export = tmp_path / "export.csv"
     export.write_text(CANVAS, encoding="utf-8")
-    write = formats.filled(export, "Attention")
+    write = formats.filled(export, "Attention", formats.FORMATS)["csv"]
     run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded("jdoe"), graded("\x1b[2J")))
     write(run, tmp_path / "grades.csv")
     assert ",8.00,17.50,80.00" in (tmp_path / "grades.csv").read_text(encoding="utf-8")
@@ -241,3 +245,40 @@ def test_sheets_are_read_as_the_csv_module_does(seed, tmp_path):
     want = [list(row) for row in rows]
     want[3][1:3] = ["1", "9.50"]
     assert list(csv.reader(io.StringIO(changed.decode(), newline=""))) == want
+
+
+@pytest.mark.parametrize("export", [CANVAS, MOODLE], ids=["Canvas", "Moodle"])
+def test_the_class_page_names_who_is_absent(tmp_path, export):
+    file = tmp_path / "export.csv"
+    file.write_text(export.replace("Müller", "<b>Müller"), encoding="utf-8")
+    told = formats.filled(file, "Attention" if export == CANVAS else None, formats.FORMATS)
+    jane = "jdoe" if export == CANVAS else "Jane Doe_501_assignsubmission_file"
+    run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded(jane), graded("nobody")))
+    told["class"](run, tmp_path / "class.json")
+    names = json.loads((tmp_path / "class.json").read_bytes())["absent"]
+    everybody = ["<b>Müller, Jörg", 'O\'Brien, "Pat"', "Lee, An", "Lee, An", "Student, Test"]
+    assert names == (everybody if export == CANVAS else ["Jörg <b>Müller", "Maria de la Cruz"])
+    told["html"](run, tmp_path / "class.html")
+    page = (tmp_path / "class.html").read_text(encoding="utf-8")
+    assert f"<dt>handed in nothing</dt><dd>{len(names)}</dd>" in page
+    listed = page[page.index('<h2 id="absent">') :]
+    assert all(f"<bdi>{html.escape(name)}</bdi>" in listed.replace("&#34;", "&quot;")
+               .replace("&#39;", "&#x27;") for name in names)  # fmt: skip
+
+
+def test_without_a_gradebook_nobody_is_absent(tmp_path):
+    run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded("anna"), graded("berta")))
+    formats.FORMATS["class"](run, tmp_path / "class.json")
+    assert json.loads((tmp_path / "class.json").read_bytes())["absent"] is None
+    formats.FORMATS["html"](run, tmp_path / "class.html")
+    assert "handed in nothing" not in (tmp_path / "class.html").read_text(encoding="utf-8").lower()
+
+
+def test_a_gradebook_needs_a_report_that_it_tells_something(tmp_path):
+    file = tmp_path / "export.csv"
+    file.write_text(MOODLE, encoding="utf-8")
+    alone = Wanted((f"json={tmp_path / 'x.json'}",), gradebook=file)
+    with pytest.raises(ValueError, match="fills the csv report, and html and class name"):
+        list(writers(alone, 2))
+    for form in ("csv", "html", "class"):
+        assert list(writers(replace(alone, reports=(f"{form}={tmp_path / 'x'}",)), 2))

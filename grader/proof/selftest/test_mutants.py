@@ -63,10 +63,10 @@ def test_an_open_mutant_is_an_error_and_so_is_a_listed_one_that_is_told(
     monkeypatch.setattr(prove, "_folders", lambda: [folder])
     mutants = [m for m in mutants_of(folder, STEM) if m.function == "scale_scores"][:6]
     monkeypatch.setattr(prove, "_mutants", lambda *_: mutants)
-    assert prove.prove_mutants("", 1, None, 0, False) == 0
+    assert prove.prove_mutants((), 1, None, 0, False) == 0
     (tmp_path / "lists").mkdir()
     (tmp_path / "lists" / "right.json").write_text(f'{{"{mutants[0].key}": "it is the same"}}')
-    assert prove.prove_mutants("", 1, None, 0, False) == 1
+    assert prove.prove_mutants((), 1, None, 0, False) == 1
     assert "listed, but told by" in capsys.readouterr().out
 
 
@@ -79,5 +79,5 @@ def test_of_a_part_a_mutant_is_open_only_if_it_differs(
     mutants = list(mutants_of(folder, STEM))[:1]
     monkeypatch.setattr(prove, "_mutants", lambda *_: mutants)
     monkeypatch.setattr(prove, "run_all", lambda found, _: [Verdict(m, "", search) for m in found])
-    assert prove.prove_mutants("scale_scores", 1, None, 0, False) == part
-    assert prove.prove_mutants("", 1, None, 0, False) == whole
+    assert prove.prove_mutants(["scale_scores"], 1, None, 0, False) == part
+    assert prove.prove_mutants((), 1, None, 0, False) == whole

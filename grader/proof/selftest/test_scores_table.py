@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -26,10 +26,8 @@ def printed(monkeypatch, capsys):
         monkeypatch.setenv("COLUMNS", str(width))
         run = random_run(seed, 3 * len(names))
         graded = [one for one in run.submissions if not one.problem]
-        named = [
-            dataclasses.replace(one, identity=n) for one, n in zip(graded, names, strict=False)
-        ]
-        table.show(dataclasses.replace(run, submissions=tuple(named)))
+        named = [replace(one, identity=n) for one, n in zip(graded, names, strict=False)]
+        table.show(replace(run, submissions=tuple(named)))
         return named, capsys.readouterr().out.splitlines()
 
     return show
@@ -43,7 +41,9 @@ def test_scores_stay_whole(printed, width, seed):
     assert max(map(cell_len, lines)) <= width
     for submission, line in zip(submissions, lines[1:], strict=False):
         cells = re.split("  +", line.strip())
-        assert cells[1:3] == [points(submission.score(device)) for device in DEVICES]
+        shown = [device for device in DEVICES if device in lines[0].split()]
+        assert cells[1 : 1 + len(shown)] == [points(submission.score(d)) for d in shown]
+        assert all(submission.score(d) is None for d in DEVICES if d not in shown)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -55,13 +55,40 @@ def test_columns_lie_below_each_other(printed, width):
 
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 120])
 def test_columns_without_room_are_named(printed, width):
-    _, lines = printed(width, NAMES)
+    submissions, lines = printed(width, NAMES)
     text = " ".join(" ".join(lines).split())
     head = " ".join(lines[0].split())
-    left_out = [c for c in ("beyond", *STATES, "device-ready") if c not in head]
-    assert all(device in head for device in DEVICES)
+    left_out = [c for c in (*DEVICES, "beyond", *STATES, "device-ready") if c not in head]
+    ran = [d for d in DEVICES if any(one.score(d) is not None for one in submissions)]
+    assert not set(ran) & set(left_out)
     assert ("for want of room" in text) == bool(left_out)
     assert all(column in text for column in left_out)
+
+
+@pytest.mark.parametrize(
+    ("width", "left_out"),
+    [
+        (30, ["cuda", *STATES, "device-ready"]),
+        (40, ["cuda", "to polish", "wrong", "not started"]),
+        (60, ["cuda", "not started"]),
+        (79, ["cuda"]),
+        (80, []),
+    ],
+)
+def test_what_was_not_run_gives_way_first_and_device_ready_last(
+    width, left_out, monkeypatch, capsys
+):
+    monkeypatch.setenv("COLUMNS", str(width))
+    checks = (CheckResult("values", "cpu", "passed", core=True),)
+    all_of_it = ExerciseResult("ex01_scores.dot_product", Fraction(100), 1, checks)
+    one = SubmissionResult("anna", exercises=(all_of_it,), devices=("cpu",))
+    table.show(replace(random_run(5, 1), submissions=(one,)))
+    head, *lines = capsys.readouterr().out.splitlines()
+    shown = re.split("  +", head.strip())
+    assert shown == [c for c in ("submission", *DEVICES, *STATES, "device-ready")
+                     if c not in left_out]  # fmt: skip
+    told = [line for line in lines if line.startswith("not shown")]
+    assert bool(told) == bool(left_out)
 
 
 def test_names_are_no_markup(printed):
@@ -106,7 +133,7 @@ def test_where_nothing_but_chapters_beyond_was_graded_these_are_told(monkeypatch
         for name, points, came in (("f", 75, "passed"), ("g", 25, "failed"))
     )
     one = SubmissionResult("anna", exercises=exercises, devices=("cpu",))
-    table.show(dataclasses.replace(run, submissions=(one,)))
+    table.show(replace(run, submissions=(one,)))
     head, row, *_ = capsys.readouterr().out.splitlines()
     assert re.split("  +", head.strip()) == ["submission", "beyond", *STATES, "device-ready"]
     assert re.split("  +", row.strip()) == ["anna", "75.00", "1", "0", "1", "0", "0 of 0"]

@@ -141,4 +141,4 @@ def test_trouble_in_one_submission_leaves_the_others_alone(submission, solution,
     assert (crash["id"], right["id"], empty["id"]) == ("a-crash", "b-good", "c-empty")
     assert right["score"]["cpu"] == right["max"] > crash["score"]["cpu"] > 0
     assert (empty["status"], right["status"]) == ("ungradable", "graded")
-    assert "no ex*.py" in empty["problem"]
+    assert "hand in ex*.py" in empty["problem"]

@@ -1,20 +1,32 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
 Eleven lots, by people who had seen neither the suites nor the coach; each says what is wrong.
-They are told by the checks, and make up the classes that the benchmark grades. A twelfth lot is
-by somebody who looked for what no check draws: right answers, wrong in special cases alone.
+They are told by the checks, and make up the classes that the benchmark grades. Behind its function
+stands in brackets which slip each is, or those that say it alike; where nothing does, no slip of
+ours says what is wrong. A twelfth lot is by somebody who looked for what no check draws: right
+answers, wrong in special cases alone.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from grader.chapters import Catalogue
+from grader.chapters import Exercise, World, catalogue
+from grader.judging.judge import Judge
+from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting
-from grader.proof.devices.programs import Program, cells, of_chapters
+from grader.proof.devices.programs import Program, cells
 from grader.proof.figure import Figure
+from grader.proof.strangers.named import Named
 
 HERE = Path(__file__).parent
+# a student reads no more messages than so many before something is changed
+LOOKED_AT = 4
 
 
 def wrong_answers() -> list[Program]:
@@ -27,9 +39,34 @@ def special_cases() -> list[Program]:
     return list(cells(HERE / "special_cases.txt"))
 
 
-def strangers_rejected(known: Catalogue, setting: Setting) -> Figure:
-    """Every wrong answer of a stranger fails a check."""
-    figure = Figure("strangers' wrong answers rejected")
-    for program in of_chapters(known, [*wrong_answers(), *special_cases()]):
-        figure.count(any(program.fails(known, setting)), f"{program} passes")
-    return figure
+def strangers_told(exercise: Exercise, setting: Setting) -> list[Figure]:
+    """Every wrong answer of a stranger fails a check, and nearly every one is named for what it is.
+
+    Args:
+        exercise: the one that they are answers to.
+        setting: for the checks.
+    """
+    rejected, named = Figure("strangers' wrong answers rejected"), Named()
+    known, memory = catalogue(), SlipMemory()
+    for program in (one for one in special_cases() if one.full == exercise.full):
+        rejected.count(any(program.fails(known, setting)), f"{program} passes")
+    for program in (one for one in wrong_answers() if one.full == exercise.full):
+        said = list(_slips(program, exercise, setting, memory))
+        rejected.count(bool(said), f"{program} passes")
+        named.hears(str(program), program.slips, next(filter(None, said), ""))
+    return [rejected, named]
+
+
+def _slips(
+    program: Program, exercise: Exercise, setting: Setting, memory: SlipMemory
+) -> Iterator[str]:
+    """Yield what the first checks that fail call it, until one has a name for it."""
+    names = catalogue().names()
+    with tempfile.TemporaryDirectory() as space, contextlib.redirect_stdout(io.StringIO()):
+        world = World(program.folder(Path(space) / "answers"), names)
+        judge = Judge(catalogue(), world, setting, memory=memory)
+        failed = (one for one in map(judge.judge, exercise.checks) if not one.passed)
+        for outcome in itertools.islice(failed, LOOKED_AT):
+            yield outcome.slip or ""
+            if outcome.slip:
+                return

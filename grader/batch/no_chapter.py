@@ -1,0 +1,62 @@
+"""Why a submission without chapters cannot be graded: what is there instead, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from grader.batch.members import Member, like_a_chapter
+from grader.batch.names import listed
+from grader.batch.sources import LARGEST
+from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES
+
+WANTED = "ex*.py or ex*.ipynb"
+COMPILED = (".pyc", ".pyo")
+
+
+@dataclass(frozen=True)
+class Instead:
+    """What may lie there instead of chapters.
+
+    Attributes:
+        is_one: tells whether a member is one.
+        advice: what to do.
+    """
+
+    is_one: Callable[[Member], bool]
+    advice: str
+
+
+def _ends(*endings: str) -> Callable[[Member], bool]:
+    return lambda member: member.type == "file" and member.name.lower().endswith(endings)
+
+
+# the first that is there is most likely what was meant to be handed in
+KINDS = (
+    Instead(_ends(*LARGEST), "give each file the name of its chapter, such as ex01_scores.py"),
+    Instead(_ends(*COMPILED), "Python has made that: hand in the .py that it is made of"),
+    Instead(_ends(*ARCHIVES, *OTHER_ARCHIVES), "it is not opened here: hand in what is in it"),
+    Instead(lambda one: one.type == "link", "links are not followed: hand in the files"),
+    Instead(lambda _: True, "hand in the code itself, in files called as the chapters are"),
+)
+
+
+def no_chapter(there: Sequence[Member], passed_over: str = "") -> str:
+    """Say it in a sentence.
+
+    Args:
+        there: all that is there.
+        passed_over: why something that is like a chapter does not count, if there is such.
+    """
+    if passed_over:
+        return f"it holds no {WANTED} that counts: {passed_over}"
+    files = [one for one in there if one.type != "folder" and not one.hidden]
+    if not files:
+        return f"it holds no file: hand in {WANTED}"
+    lie_in = dict.fromkeys(str(one.path.parent) for one in files if like_a_chapter(one.name))
+    if lie_in:
+        which = "that folder" if len(lie_in) == 1 else "one of these folders"
+        return f"its chapters lie in {listed([*lie_in])}: hand in {which} by itself"
+    kind = next(kind for kind in KINDS if any(map(kind.is_one, files)))
+    names = [one.path.name for one in files if kind.is_one(one)]
+    return f"it holds no {WANTED}, but {listed(names)}: {kind.advice}"
