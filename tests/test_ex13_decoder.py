@@ -1052,7 +1052,8 @@ def within_chance(counts, shares) -> bool:
 def follows(counts, known) -> str:
     """Say what the words were drawn from, for those who have made the same mistake."""
     if len(known) > 1 and int((counts > 0).sum()) == 1:
-        return "one"
+        first = int(known["right"].sum(1).argmax())
+        return "likeliest" if counts[first, int(known["right"][first].argmax())] else "one"
     return next((name for name, shares in known.items() if within_chance(counts, shares)), "other")
 
 

@@ -133,6 +133,19 @@ def eps_squared(x, weight, eps):
     return (_wide(x) * torch.rsqrt(_squares(x) + eps * eps) * weight).to(x.dtype)
 
 
+@_norm_slip(EPS)
+def eps_as_a_floor(x, weight, eps):
+    """You brought the mean up to eps, and added nothing where it is larger: eps is always added."""
+    return (_wide(x) * torch.rsqrt(_squares(x).clamp_min(eps)) * weight).to(x.dtype)
+
+
+@_norm_slip(NORM)
+def length_cut_off(x, weight, eps):
+    """Forward it is right, but no gradient goes through the root of the mean: what a row is divided
+    by depends on the row."""
+    return (_wide(x) * torch.rsqrt(_squares(x) + eps).detach() * weight).to(x.dtype)
+
+
 @_norm_slip(NORM)
 def sum_of_squares(x, weight, eps):
     """You divided by the length of the row, the root of the sum of its squares: it is the root of
@@ -399,6 +412,16 @@ class normed_rows_added(_Block):
         return rows + self.down(self.gated(rows))
 
 
+@decoder_block.slip(RESIDUAL)
+class second_norm_in_the_sum(_Block):
+    """The rows of the second norm take the place of x, and are what the gated network is added to:
+    give them a name of their own, and add to x."""
+
+    def second(self, x):
+        rows = self.norm(x, self.norm_2)
+        return rows + self.down(self.gated(rows))
+
+
 @decoder_block.slip(GATED)
 class side_by_side(_Block):
     """Both branches start from the same x, side by side, as in GPT-J: the gated network starts from
@@ -529,6 +552,15 @@ class norms_of_zeros(_Block):
     begins = staticmethod(torch.zeros)
 
 
+@decoder_block.slip(BLOCK_PARTS)
+class one_parameter_for_both_norms(_Block):
+    """`norm_1` and `norm_2` are one and the same parameter: make one for each."""
+
+    def __init__(self, *made):
+        super().__init__(*made)
+        self.norm_2 = self.norm_1
+
+
 decoder = Task(
     "Decoder",
     points=3,
@@ -630,6 +662,25 @@ class last_row_alone(_Decoder):
         return super().finish(x)[:, -1]
 
 
+@decoder.slip(LAST_ROW)
+class last_row_alone_with_caches(_Decoder):
+    """With caches the logits of the last word come back alone: each word of a piece has its own
+    row."""
+
+    def forward(self, ids, caches=None):
+        logits = super().forward(ids, caches)
+        return logits if caches is None else logits[:, -1:]
+
+
+@decoder.slip(LOGITS)
+class one_word_squeezed(_Decoder):
+    """Where there is a single word, its dimension is squeezed away: the logits are [batch, n,
+    vocab_size] for every n."""
+
+    def finish(self, x):
+        return super().finish(x).squeeze(1)
+
+
 @decoder.slip(LOGITS)
 class one_block_again_and_again(_Decoder):
     """The first block works n_layers times: each block once, in their order."""
@@ -638,6 +689,40 @@ class one_block_again_and_again(_Decoder):
         for cache in caches:
             x = self.blocks[0](x, cache)
         return x
+
+
+@decoder.slip(MODEL_PARTS)
+class one_block_in_all_places(_Decoder):
+    """All blocks are one and the same, as `[block] * n_layers` makes them: make a new one for each
+    layer."""
+
+    def __init__(self, *made):
+        super().__init__(*made)
+        self.blocks = nn.ModuleList([self.blocks[0]] * len(self.blocks))
+
+
+@decoder.slip(MODEL_PARTS)
+class as_many_heads_of_keys(_Decoder):
+    """`n_kv_heads` is not handed on to the blocks, so each has as many heads of keys as of
+    queries."""
+
+    def __init__(self, vocab_size, d_model, n_layers, n_heads, n_kv_heads=None):
+        super().__init__(vocab_size, d_model, n_layers, n_heads, n_kv_heads)
+        if n_kv_heads is not None:
+            super().__init__(vocab_size, d_model, n_layers, n_heads)
+
+
+@decoder.slip(DECODER)
+class positions_added(_Decoder):
+    """A positional encoding is added to the embedded words: the attention turns queries and keys
+    by their positions already."""
+
+    def embed(self, ids):
+        x = self.embedding(ids)
+        n, d = x.shape[-2:]
+        rates = 10000.0 ** (-torch.arange(0, d, 2, device=x.device) / d)
+        angles = torch.arange(n, device=x.device)[:, None] * rates
+        return x + torch.stack((angles.sin(), angles.cos()), -1).flatten(-2).to(x.dtype)
 
 
 @decoder.slip(LOGITS)
@@ -891,6 +976,22 @@ def perplexity(logits, ids):
     return _each(logits[:, :-1], ids[:, 1:]).mean().exp()
 
 
+@_loss_slip(MEAN)
+def id_0_left_out(logits, ids):
+    """Words with the id 0 do not count, as with ignore_index=0 for padding: here every word
+    does."""
+    each = _each(logits[:, :-1], ids[:, 1:])
+    return each[ids[:, 1:].flatten() != 0].mean()
+
+
+@_loss_slip(LOSS)
+def reshaped_for_the_classes(logits, ids):
+    """`reshape` brought vocab_size to dimension 1, and mixed up the rows: F.cross_entropy takes
+    `transpose(1, 2)` there, or rows laid below each other."""
+    batch, n, words = logits[:, :-1].shape
+    return F.cross_entropy(logits[:, :-1].reshape(batch, words, n), ids[:, 1:])
+
+
 generate = Task(
     "generate",
     points=4,
@@ -1002,6 +1103,19 @@ class prompt_twice(_Writing):
 
 
 @_writing_slip(FED)
+class prompt_word_by_word(_Writing):
+    """The text is right, but the prompt is fed word by word: all of its words go in at once."""
+
+    def writes(self, steps):
+        with torch.no_grad():
+            for at in range(self.text.shape[1] - 1):
+                self.new = self.text[:, at : at + 1]
+                self.feeds()
+        self.new = self.text[:, -1:]
+        return super().writes(steps)
+
+
+@_writing_slip(FED)
 class last_word_of_the_prompt_alone(_Writing):
     """Only the last word of the prompt is fed: the caches know nothing of the others."""
 
@@ -1068,6 +1182,15 @@ class drawn_at_0(_Writing):
 
     def chooses(self, row):
         return super().chooses(row) if self.temperature else self.draws(row.softmax(-1))
+
+
+@_writing_slip(NOTHING_DRAWN)
+class drawn_at_nearly_0(_Writing):
+    """For temperature 0 you took a tiny number and drew all the same, which moves the generator on:
+    nothing is drawn there, argmax."""
+
+    def chooses(self, row):
+        return self.draws(torch.softmax(row.double() / max(self.temperature, 1e-6), -1))
 
 
 @_writing_slip(DRAWN)
@@ -1146,6 +1269,28 @@ class seed_of_its_own(_Writing):
 
 
 @_writing_slip(SEED)
+class a_fresh_generator_by_default(_Writing):
+    """Without `generator` you make a new one, which begins with the same seed in each call: hand
+    None on, and torch's own is drawn with."""
+
+    def __init__(self, model, ids, temperature, generator):
+        own = torch.Generator(ids.device) if generator is None else generator
+        super().__init__(model, ids, temperature, own)
+
+
+@_writing_slip(DRAWN)
+class fifty_words_alone(_Writing):
+    """Only the 50 likeliest words are ever drawn, as with a top_k that is left in: any word may
+    come."""
+
+    def shares(self, row):
+        if row.shape[-1] > 50:
+            least = row.topk(50).values[:, -1:]
+            row = row.masked_fill(row < least, -torch.inf)
+        return super().shares(row)
+
+
+@_writing_slip(SEED)
 class generator_begun_again(_Writing):
     """`generator` is set to its seed again before each word is drawn: draw with it as it stands."""
 
@@ -1186,6 +1331,26 @@ class one_step_too_few(_Writing):
 
     def writes(self, steps):
         return super().writes(max(0, steps - 1))
+
+
+@_writing_slip(BEHIND)
+class one_word_at_least(_Writing):
+    """With 0 steps a word is written all the same: the first one is a step, too."""
+
+    def writes(self, steps):
+        return super().writes(max(1, steps))
+
+
+@_writing_slip(BEHIND)
+class stops_at_id_0(_Writing):
+    """The text ends before its time, where id 0 was written: there is no end mark here, `steps`
+    words are written."""
+
+    def writes(self, steps):
+        n = self.text.shape[1]
+        text = super().writes(steps)
+        ended = (text[:, n:] == 0).all(0).nonzero().flatten().tolist()
+        return text[:, : n + ended[0] + 1] if ended else text
 
 
 @_writing_slip(NO_TRACE)
