@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import torch
 
+from grader import devices
 from grader.author_errors import defined_at
 from grader.chapters import Catalogue, Exercise, World, catalogue, places
 from grader.coach import Slip
@@ -43,7 +44,7 @@ def prove(seed: int = 0, device: str = "cpu", name: str = "", jobs: int = 2) -> 
     """
     _begin()
     known = catalogue()
-    setting = Setting("cuda:0" if device == "cuda" else device, seed)
+    setting = Setting(devices.indexed(device), seed)
     proved, began = True, time.monotonic()
     made = _of_some(known, name, setting, jobs) if name else _figures(known, setting, jobs)
     for figure in made:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from grader import nested
+from grader import devices, nested
 from grader.answers.door import call_again, called_by
 from grader.answers.kept import flags, numbered, others
 from grader.answers.ready_made import noticing_names
@@ -52,6 +52,7 @@ class Worker(End):
         stand_ins: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(channel, trusted=True, home=home)
+        devices.use(home)
         self.world = HeldWorld(names)
         self.stand_ins = dict(stand_ins or {})
         self._born = os.getpid()
@@ -76,7 +77,8 @@ class Worker(End):
     def next(self) -> Opened:
         """Wait for a message, and put its tensors on this side's device."""
         message = super().next()
-        if self.home != "cpu":
+        # the bytes of a chapter are no tensor of an answer's
+        if self.home != "cpu" and message.header.get("ask") != "chapter":
             message.tensors = [self._moved(value) for value in message.tensors]
         return message
 
@@ -141,6 +143,18 @@ class Worker(End):
             self._warned.append(str(message)[:300])
 
     # ---- what the judge asks for ----
+
+    def on_lacks(self, _: Opened) -> tuple[dict[str, Any], None]:
+        """Say what this side's device cannot do; nothing of an answer's is here yet."""
+        return {"lacks": dict(devices.lacks(self.home))}, None
+
+    def on_try_out(self, _: Opened) -> tuple[dict[str, Any], None]:
+        """Do a little of all that checks ask for on this side's device; say what goes wrong."""
+        try:
+            wrong = devices.computes(self.home)
+        except Exception as problem:
+            wrong = f"{type(problem).__name__}: {problem}"
+        return {"error": wrong}, None
 
     def on_chapter(self, message: Opened) -> tuple[dict[str, Any], None]:
         """Take a chapter's source."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from grader.reports.message import parts
 from grader.reports.moved import EarlierScores, Moved, compare
-from grader.results import DEVICES, ExerciseResult, Run, State, SubmissionResult, number
+from grader.results import ExerciseResult, Run, State, SubmissionResult, number
 
 STATES: tuple[State, ...] = ("solved", "to polish", "wrong", "not started", "not run")
 BINS = 10
@@ -128,7 +128,7 @@ def summary(run: Run, earlier: EarlierScores | None = None) -> ClassSummary:
         earlier: the scores of a run before it, to tell whose have moved.
     """
     graded = [submission for submission in run.submissions if not submission.problem]
-    members = tuple(_member(submission) for submission in run.submissions)
+    members = tuple(_member(run, submission) for submission in run.submissions)
     return ClassSummary(
         scores=_spread(graded),
         functions=tuple(_functions(graded)),
@@ -153,8 +153,8 @@ def stands_at(submission: SubmissionResult) -> tuple[str, State] | None:
     return None
 
 
-def _member(submission: SubmissionResult) -> ClassMember:
-    reported = {device: submission.reported(device) for device in DEVICES}
+def _member(run: Run, submission: SubmissionResult) -> ClassMember:
+    reported = {device: submission.reported(device) for device in run.devices}
     at, state = stands_at(submission) or (None, None)
     return ClassMember(
         id=submission.identity,

@@ -68,13 +68,20 @@ def enter(seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool) -
     (_SHARED_MEMORY if gpu else SCRATCH).mkdir(parents=True, exist_ok=True)
     call("umount2", f"/{_OUTSIDE}".encode(), _DETACH)
     os.rmdir(f"/{_OUTSIDE}")
-    attributes = struct.pack("<QQQQ", _READ_ONLY | _NO_SUID, 0, 0, 0)
-    memory = ctypes.create_string_buffer(attributes, len(attributes))
-    call("mount_setattr", _HERE, b"/", _RECURSIVE, memory, len(attributes))
+    _set_attributes("/", _READ_ONLY | _NO_SUID)
+    if gpu:
+        # a GPU's drivers write the names of their threads there; Landlock lets nothing else through
+        _set_attributes("/proc", 0, _READ_ONLY)
     if scratch:
         _mount_scratch(SCRATCH, scratch, owner)
     if gpu:
         _mount_scratch(_SHARED_MEMORY, scratch or 1, owner)
+
+
+def _set_attributes(at: str, put: int, taken: int = 0) -> None:
+    attributes = struct.pack("<QQQQ", put, taken, 0, 0)
+    memory = ctypes.create_string_buffer(attributes, len(attributes))
+    call("mount_setattr", _HERE, os.fsencode(at), _RECURSIVE, memory, len(attributes))
 
 
 def _show(path: Path) -> None:

@@ -1,0 +1,61 @@
+"""A small real computation on a device, in a worker and within walls, before a batch needs it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from grader import devices
+from grader.remote.world import RemoteWorld
+from grader.sandbox import Isolation
+from grader.sandbox.rungs import Rung, highest
+from grader.trouble import Lost, NurseryError
+from grader.workers.forked import WorkerJob
+from grader.workers.starting import starter_on_gpu
+
+SECONDS = 60.0
+NONE: Mapping[str, Sequence[str]] = {}
+
+
+def try_out(
+    device: str, isolation: Isolation, hidden: Sequence[Path] = (), memory: int = 4096
+) -> Rung:
+    """Find the walls within which a device works.
+
+    Args:
+        device: its name.
+        isolation: the walls of this machine.
+        hidden: what workers must not read.
+        memory: megabytes that a worker may take.
+    """
+
+    def attempt(walls: Isolation) -> str:
+        return error_of(device, walls, hidden, memory)
+
+    if sys.platform == "linux":
+        return highest(isolation, attempt)
+    error = attempt(isolation)
+    return Rung(None, (), error) if error else Rung(isolation)
+
+
+def error_of(
+    device: str, isolation: Isolation | None, hidden: Sequence[Path] = (), memory: int = 4096
+) -> str:
+    """Compute on a device in a worker; return the error in one line, nothing if it is right."""
+    home = devices.indexed(device)
+    with contextlib.ExitStack() as stack:
+        try:
+            starter = stack.enter_context(contextlib.closing(starter_on_gpu(isolation, hidden)))
+            job = WorkerJob(NONE, home, memory)
+            world = RemoteWorld(lambda: starter.start(job), {}, NONE, SECONDS, home)
+            stack.enter_context(contextlib.closing(world))
+            said = world.ask("try_out", {}).header.get("error")
+        except Lost as lost:
+            return f"its process {lost.says}"
+        except NurseryError as problem:
+            return str(problem)
+        except Exception as problem:
+            return f"{type(problem).__name__}: {problem}"
+    return said if type(said) is str else "nothing sensible came back"
