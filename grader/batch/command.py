@@ -123,7 +123,8 @@ def _run_here(
     limits = Limits(request.time_limit, request.memory)
     jobs = request.jobs or jobs_for(len(submissions))
     isolation = _isolation(request.require_sandbox)
-    usable = try_devices(devices, isolation, limits.memory)
+    by_name = request.device != "auto"
+    usable = try_devices(devices, isolation, limits.memory, by_name=by_name)
     _refuse(request, usable)
     devices, said = usable.devices, {**said, **dict.fromkeys(usable.reasons, "absent")}
     for sentence in usable.sentences:
@@ -136,7 +137,7 @@ def _run_here(
         )  # fmt: skip
         if kept is None:
             return *_run(submissions, plan, said, kept, usable), None
-        kept.begin(record_of(plan, said, shard, by))
+        kept.begin(record_of(plan, said, shard, by, usable))
         run, unchanged = _run(submissions, plan, said, kept, usable)
         # who hands in anew may come from another part, of which this one knows nothing
         if unchanged < len(submissions) or not shard.is_whole:
@@ -172,7 +173,7 @@ def _grade_part(request: GradeRequest, shard: Shard, file: Path, jobs: int, seed
         status = grade(request)
     except (ValueError, LookupError, OSError) as problem:
         return str(problem.args[0] if isinstance(problem, LookupError) else problem)
-    if status > 1:
+    if status > 2:  # 2: a device did not work, which is no reason to run the part again
         raise InterruptedError(f"stopped with status {status}")
     return ""
 
@@ -250,10 +251,9 @@ def _run(
             progress.after_each(result, known)
 
         results = side_by_side(submissions, plan, kept, after_each)
-    says = "; ".join([plan.isolation.says if plan.isolation else "", *usable.walls])
     run = Run(
-        __version__, torch.__version__, plan.seed, said, tuple(results), says,
-        earlier=plan.earlier, reasons=usable.reasons,
+        __version__, torch.__version__, plan.seed, said, tuple(results),
+        usable.says(plan.isolation), earlier=plan.earlier, reasons=usable.reasons,
     )  # fmt: skip
     return run, progress.unchanged
 

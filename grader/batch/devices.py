@@ -22,6 +22,7 @@ class Usable:
         walls: which had to come down and why, a device each.
         reasons: why a device works within no walls at all.
         sentences: what a submission is not kept from, and what does not work.
+        in_vain: what does not work though it was asked for by name.
     """
 
     devices: tuple[str, ...]
@@ -29,13 +30,27 @@ class Usable:
     walls: tuple[str, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     sentences: tuple[str, ...] = ()
+    in_vain: tuple[str, ...] = ()
+
+    def says(self, isolation: Isolation | None) -> str:
+        """Return the walls in one line, for a report."""
+        return "; ".join([isolation.says if isolation else "", *self.walls])
 
 
-def try_devices(asked: Sequence[str], isolation: Isolation, memory: int) -> Usable:
-    """Compute a little on each device but the CPU, within the walls that submissions get there."""
+def try_devices(
+    chosen: Sequence[str], isolation: Isolation, memory: int, *, by_name: bool
+) -> Usable:
+    """Compute a little on each device but the CPU, within the walls that submissions get there.
+
+    Args:
+        chosen: the devices.
+        isolation: the walls of this machine.
+        memory: megabytes that a worker may take.
+        by_name: whether they were asked for by their names.
+    """
     works, walls, reasons = [], [], {}
     lowest, missing = isolation, isolation.missing
-    for name in asked:
+    for name in chosen:
         if name == devices.CPU:
             works.append(name)
             continue
@@ -50,7 +65,10 @@ def try_devices(asked: Sequence[str], isolation: Isolation, memory: int) -> Usab
         missing = lowest.missing_with_gpu
     broken = [f"{name}: not run: {why}" for name, why in reasons.items()]
     on_gpu = None if lowest == isolation else lowest
-    return Usable(tuple(works), on_gpu, tuple(walls), reasons, (*missing, *walls, *broken))
+    return Usable(
+        tuple(works), on_gpu, tuple(walls), reasons, (*missing, *walls, *broken),
+        in_vain=tuple(reasons) if by_name else (),
+    )  # fmt: skip
 
 
 def devices_of(asked: str) -> tuple[tuple[str, ...], dict[str, DeviceState]]:

@@ -18,8 +18,13 @@ from typing import Any
 
 NAME = "second"
 LIBRARIES: list[Any] = []
+# by the storage of a tensor: what has its numbers on the CPU
 INNER: dict[int, tuple[Any, Any]] = {}
+# by what has the numbers: the storage that stands for it
+OUTER: dict[int, Any] = {}
 SWEPT_EVERY = 500
+# where CUDA, too, takes tensors of the CPU beside its own
+MIXED = ("index", "index_put", "index_put_", "_index_put_impl_", "set_")
 
 
 def is_possible() -> bool:
@@ -44,47 +49,36 @@ def use(without: tuple[str, ...] = ()) -> None:
     fallback.fallback(lambda op, *a, **k: _done(missing, op, a, k), "PrivateUse1")
     aten = torch.library.Library("aten", "IMPL")
 
-    def copy_(self: Any, source: Any, non_blocking: bool = False) -> Any:  # noqa: ARG001
-        inner(self).copy_(inner(source))
-        return self
-
-    def as_strided(self: Any, size: Any, stride: Any, offset: int | None = None) -> Any:
-        found = inner(self)
-        if not found.numel():
-            return _wrapped(torch.empty(size, dtype=found.dtype), missing)
-        # torch counts in the order of our numbers, which theirs need not be in
-        steps = [_step(self, found, step) for step in stride]
-        start = found.storage_offset() + _step(self, found, offset or 0)
-        return _wrapped(found.as_strided(size, steps, start), missing)
-
-    def as_strided_(self: Any, size: Any, stride: Any, offset: int | None = None) -> Any:
-        self.data = as_strided(self, size, stride, offset)
-        return self
-
-    def view(self: Any, size: Any) -> Any:
-        # torch takes our numbers to be in order; where theirs are not, this is a copy
-        return _wrapped(inner(self).reshape(size), missing)
+    def copy_(to: Any, source: Any, non_blocking: bool = False) -> Any:  # noqa: ARG001
+        inner(to).copy_(inner(source))
+        return to
 
     aten.impl("copy_", copy_, "PrivateUse1")
-    aten.impl("as_strided_", as_strided_, "PrivateUse1")
-    aten.impl("view", view, "PrivateUse1")
-    aten.impl("as_strided", as_strided, "PrivateUse1")
     LIBRARIES.extend([fallback, aten])
 
 
 def inner(value: Any) -> Any:
-    """Return the tensor on the CPU that has the numbers."""
+    """Return the tensor on the CPU that has the numbers, in the same memory."""
+    import torch
+
     if value.device.type != NAME:
         return value
     # by its storage: torch makes copies and views of a tensor that know nothing of Python's notes
-    found = INNER[value.untyped_storage()._cdata][0]
-    return found if found.shape == value.shape else found.reshape(value.shape)
+    known = INNER.get(value.untyped_storage()._cdata)
+    empty = torch.empty(0, dtype=value.dtype)
+    if known is None:
+        return empty.reshape(value.shape)
+    with torch.no_grad():
+        found = empty.set_(known[0], value.storage_offset(), value.shape, value.stride())
+        return _with_signs_of(value, found)
 
 
-def _step(value: Any, found: Any, step: int) -> int:
-    """Turn a step in the row of a tensor's numbers into one in the memory of the other."""
-    each = zip(value.shape, value.stride(), found.stride(), strict=True)
-    return sum((step // ours % size) * theirs for size, ours, theirs in each if ours)
+def _with_signs_of(value: Any, found: Any) -> Any:
+    """Give a tensor the marks by which another's numbers are read as conjugate or negative."""
+    import torch
+
+    found = torch.conj(found) if value.is_conj() else found
+    return torch._neg_view(found) if value.is_neg() else found
 
 
 def _done(missing: set[Any], op: Any, args: Any, kwargs: Any) -> Any:
@@ -94,14 +88,13 @@ def _done(missing: set[Any], op: Any, args: Any, kwargs: Any) -> Any:
 
     to = kwargs.get("device")
     leaves_us = to is not None and torch.device(to).type != NAME
-    ours: dict[int, Any] = {}
-    shapes: list[tuple[Any, Any, Any]] = []
+    ours: dict[int, tuple[Any, Any, Any]] = {}
+    _refuse_mixed(op, args, kwargs)
 
     def inside(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and value.device.type == NAME:
             found = inner(value)
-            ours[id(found)] = value
-            shapes.append((value, found, found.shape))
+            ours[id(found)] = (value, found, _laid_out(found))
             return found
         is_place = isinstance(value, torch.device) and value.type == NAME
         return torch.device("cpu") if is_place else value
@@ -109,7 +102,7 @@ def _done(missing: set[Any], op: Any, args: Any, kwargs: Any) -> Any:
     def outside(value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or leaves_us:
             return value
-        return ours[id(value)] if id(value) in ours else _wrapped(value, missing)
+        return ours[id(value)][0] if id(value) in ours else _wrapped(value, missing)
 
     # a number that stands for a tensor comes as a number
     pairs = zip(args, op._schema.arguments, strict=False)
@@ -119,10 +112,30 @@ def _done(missing: set[Any], op: Any, args: Any, kwargs: Any) -> Any:
     )
     args, kwargs = _pytree.tree_map(inside, (args, kwargs))
     out = op(*args, **kwargs)
-    for value, found, before in shapes:
-        if found.shape != before:  # an output that was made empty and has grown
+    for value, found, before in ours.values():
+        if _laid_out(found) != before:  # it has grown, or was turned in place
             value.data = _wrapped(found, missing)
     return _pytree.tree_map(outside, out)
+
+
+def _refuse_mixed(op: Any, args: Any, kwargs: Any) -> None:
+    """Refuse what CUDA refuses: a tensor of the CPU's beside ours, unless it is one number."""
+    import torch
+    from torch.utils import _pytree
+
+    if op._schema.name.partition("::")[2] in MIXED:
+        return
+    given = [v for v in _pytree.tree_leaves((args, kwargs)) if isinstance(v, torch.Tensor)]
+    others = [v for v in given if v.device.type != NAME and v.dim()]
+    if others and len(others) < len(given):
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{NAME}:0 and {others[0].device}!"
+        )
+
+
+def _laid_out(value: Any) -> Any:
+    return value.shape, value.stride(), value.storage_offset(), value.untyped_storage()._cdata
 
 
 def _is_number(value: Any) -> bool:
@@ -131,17 +144,42 @@ def _is_number(value: Any) -> bool:
 
 def _wrapped(value: Any, missing: set[Any]) -> Any:
     import torch
-    from torch.multiprocessing.reductions import StorageWeakRef
 
     if value.dtype in missing:
         raise TypeError(f"{NAME} has no {str(value.dtype).removeprefix('torch.')}")
-    made = torch._C._acc.create_empty_tensor(tuple(value.shape), value.dtype)
-    storage = made.untyped_storage()
-    INNER[storage._cdata] = (value, StorageWeakRef(storage))
+    made = torch._C._acc.create_empty_tensor((0,), value.dtype)
+    where = (_outer(value), value.storage_offset(), value.shape, value.stride())
+    # the CPU's own way to lay a tensor out: it looks at no number, so it serves every device
+    set_, key = torch.ops.aten.set_.source_Storage_storage_offset, torch._C.DispatchKey.CPU
+    set_._op_dk(key, made, *where)
+    return _with_signs_of(value, made)
+
+
+def _outer(value: Any) -> Any:
+    """Return the storage that stands for a tensor's on the CPU, with the same memory."""
+    import torch
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    real = value.untyped_storage()
+    known = OUTER.get(real._cdata)
+    found = None if known is None else torch.UntypedStorage._new_with_weak_ptr(known.cdata)
+    # what has grown lies elsewhere now
+    if found is not None and found.data_ptr() == real.data_ptr():
+        return found
+    place = torch.device(NAME, 0)
+    made = torch._C._construct_storage_from_data_pointer(real.data_ptr(), place, real.nbytes())
+    INNER[made._cdata] = (real, StorageWeakRef(made))
+    OUTER[real._cdata] = INNER[made._cdata][1]
     if len(INNER) % SWEPT_EVERY == 0:
-        for number in [key for key, (_, ref) in INNER.items() if ref.expired()]:
-            del INNER[number]
+        _sweep()
     return made
+
+
+def _sweep() -> None:
+    """Let go of what stands for nothing any more."""
+    for number in [key for key, (_, ref) in INNER.items() if ref.expired()]:
+        real, _ = INNER.pop(number)
+        OUTER.pop(real._cdata, None)
 
 
 def package(folder: Path, code: str | None = None, name: str = NAME) -> Path:

@@ -17,7 +17,12 @@ _KEPT_WITH_GPU = (
 )
 # the first backward pass of a process starts a thread for each GPU that it sees, and no fork of it
 # can go backward any more: a nursery that warms up for the CPU must see none
-_SET_WITHOUT_GPU = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
+_SET_WITHOUT_GPU = {
+    "CUDA_VISIBLE_DEVICES": "",
+    "HIP_VISIBLE_DEVICES": "",
+    # all of Intel's; an empty mask of Level Zero's would show them all
+    "ONEAPI_DEVICE_SELECTOR": "!level_zero:*",
+}
 # to ask CUDA itself how many GPUs there are starts it, and it cannot be started again after a fork
 _SET_WITH_GPU = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 _NOWHERE = Path("/nowhere")

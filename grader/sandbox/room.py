@@ -8,7 +8,7 @@ import struct
 from pathlib import Path
 
 from grader.sandbox.kernel import call
-from grader.sandbox.places import VisibleFiles, devices
+from grader.sandbox.places import VisibleFiles, devices, own_threads
 
 SCRATCH = Path("/scratch")
 _SHARED_MEMORY = Path("/dev/shm")
@@ -70,12 +70,17 @@ def enter(seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool) -
     os.rmdir(f"/{_OUTSIDE}")
     _set_attributes("/", _READ_ONLY | _NO_SUID)
     if gpu:
-        # a GPU's drivers write the names of their threads there; Landlock lets nothing else through
-        _set_attributes("/proc", 0, _READ_ONLY)
+        _let_name_threads(own_threads())
     if scratch:
         _mount_scratch(SCRATCH, scratch, owner)
     if gpu:
         _mount_scratch(_SHARED_MEMORY, scratch or 1, owner)
+
+
+def _let_name_threads(at: Path) -> None:
+    """Let a GPU's drivers write the names of this process's threads; the rest of /proc stays."""
+    call("mount", os.fsencode(at), os.fsencode(at), None, _BIND, None)
+    _set_attributes(str(at), 0, _READ_ONLY)
 
 
 def _set_attributes(at: str, put: int, taken: int = 0) -> None:

@@ -128,6 +128,50 @@ def test_pytest_on_a_device_from_a_package(second):
 
 
 @possible
+@pytest.mark.parametrize("chapter", ["ex06_heads", "ex08_positions"])
+def test_gradients_on_a_device_from_a_package(second, chapter):
+    # of stacked heads, and of complex numbers: both go by how their tensors are laid out
+    suite = f"tests/test_{chapter}.py"
+    options = ("--answers=solutions", "--device", NAME, suite, "-q", "-k", "gradients")
+    done = run(second, "pytest", *options)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout.splitlines()[-1]
+
+
+LAID_OUT = f"""
+import torch
+from grader import devices
+devices.require({NAME!r})
+def both(deed):
+    here, there = torch.arange(6.0).reshape(2, 3), torch.arange(6.0).reshape(2, 3).to({NAME!r})
+    out = [deed(one) for one in (here, there)]
+    assert out[1].device.type == {NAME!r}
+    assert out[0].stride() == out[1].stride() and torch.equal(out[0], out[1].cpu()), out
+both(lambda x: x.T)
+both(lambda x: (x[:, 1].mul_(10), x)[1])
+both(lambda x: x.t_())
+both(lambda x: x.T.as_strided((2, 2), (1, 2), 1))
+both(lambda x: x.unfold(1, 2, 1).transpose(0, 1))
+both(lambda x: torch.add(x, 1, out=torch.empty(0, device=x.device)))
+both(lambda x: torch.view_as_complex(x.T.contiguous().reshape(3, 2)).conj()[1:])
+both(lambda x: x[torch.tensor([1, 0])] * torch.tensor(2.0))
+for mixed in (lambda x: x + torch.ones(3), lambda x: x.masked_fill(torch.ones(2, 3) > 0, 1)):
+    try:
+        mixed(torch.ones(2, 3, device={NAME!r}))
+    except RuntimeError as problem:
+        assert "at least two devices" in str(problem)
+    else:
+        raise AssertionError("it mixes devices")
+"""
+
+
+@possible
+def test_the_second_device_lays_out_tensors_as_the_cpu_does_and_mixes_none(second):
+    done = subprocess.run([second, "-c", LAID_OUT], capture_output=True, text=True, cwd=places.ROOT)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@possible
 def test_the_judge_on_a_device_from_a_package(second, submission, solution, tmp_path):
     text = solution("ex04_softmax").replace("powers.sum(dim,", "powers.sum(-2,")
     right, wrong = submission("right"), submission("wrong", ex04_softmax=text)

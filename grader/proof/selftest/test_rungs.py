@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.chapters import places
+from grader.cli import main
 from grader.proof.second_device import NAME, is_possible, package
 from grader.sandbox import Isolation, offered
 from grader.sandbox.rungs import ORDER, highest
@@ -138,10 +139,11 @@ def test_each_rung_with_real_walls(what, tmp_path, open_to_all):
 
 
 @linux
-def test_what_works_within_no_walls_is_not_run_and_the_cpu_is_graded_all_the_same(tmp_path):
+def test_what_works_within_no_walls_is_not_run_and_the_cpu_is_graded_all_the_same(tmp_path, capsys):
     python = needing("luck", tmp_path / "env")
-    report = tmp_path / "r.json"
-    done = grade(python, "--device", f"cpu,{NAME}", "--report", f"json={report}")
+    report, kept = tmp_path / "r.json", tmp_path / "r.db"
+    keeps = ("--report", f"json={report}", "--results", kept)
+    done = grade(python, "--device", f"cpu,{NAME}", *keeps)
     assert done.returncode == 2
     assert f"{NAME}: not run: " in done.stdout
     assert "CUDA error: OS call failed, 304" in done.stdout
@@ -150,6 +152,9 @@ def test_what_works_within_no_walls_is_not_run_and_the_cpu_is_graded_all_the_sam
     (one,) = told["submissions"]
     assert one["score"][NAME] is None
     assert one["score"]["cpu"] == one["max"]
+    assert main(["merge", str(kept), "--report", f"json={tmp_path / 'merged.json'}"]) == 2
+    assert (tmp_path / "merged.json").read_bytes() == report.read_bytes()
+    assert f"{NAME}: not run: " in capsys.readouterr().out
     alone = grade(python, "--device", NAME)
     assert alone.returncode == 2
     assert "304" in alone.stderr
