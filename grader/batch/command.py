@@ -129,6 +129,9 @@ def _run_here(
     devices, said = usable.devices, {**said, **dict.fromkeys(usable.reasons, "absent")}
     for sentence in usable.sentences:
         _tell(sentence)
+    if usable.jobs(jobs) < jobs:
+        _tell(f"{usable.most} at a time: the device's memory holds no more of {limits.memory} MB")
+        jobs = usable.jobs(jobs)
     with _kept(request, shard) as (kept, seed):
         plan = GradingPlan(
             tuple(chosen), devices, seed, limits, jobs, isolation, shard.of, request.earlier, named,

@@ -22,6 +22,7 @@ class Usable:
         walls: which had to come down and why, a device each.
         reasons: why a device works within no walls at all.
         sentences: what a submission is not kept from, and what does not work.
+        most: how many submissions at a time a device has memory for; None where it is unknown.
         in_vain: what does not work though it was asked for by name.
     """
 
@@ -30,7 +31,12 @@ class Usable:
     walls: tuple[str, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     sentences: tuple[str, ...] = ()
+    most: int | None = None
     in_vain: tuple[str, ...] = ()
+
+    def jobs(self, wanted: int) -> int:
+        """Return how many submissions to grade at a time: each has a share of a device's memory."""
+        return wanted if self.most is None else min(wanted, self.most)
 
     def says(self, isolation: Isolation | None) -> str:
         """Return the walls in one line, for a report."""
@@ -48,7 +54,7 @@ def try_devices(
         memory: megabytes that a worker may take.
         by_name: whether they were asked for by their names.
     """
-    works, walls, reasons = [], [], {}
+    works, walls, reasons, most = [], [], {}, None
     lowest, missing = isolation, isolation.missing
     for name in chosen:
         if name == devices.CPU:
@@ -59,6 +65,8 @@ def try_devices(
             reasons[name] = rung.why
             continue
         works.append(name)
+        if rung.free:
+            most = min(most or rung.free, max(1, rung.free // memory))
         if rung.down:
             walls.append(f"on {name} without {rung.says}, for within them: {rung.why}")
         lowest = rung.isolation
@@ -67,7 +75,7 @@ def try_devices(
     on_gpu = None if lowest == isolation else lowest
     return Usable(
         tuple(works), on_gpu, tuple(walls), reasons, (*missing, *walls, *broken),
-        in_vain=tuple(reasons) if by_name else (),
+        most=most, in_vain=tuple(reasons) if by_name else (),
     )  # fmt: skip
 
 

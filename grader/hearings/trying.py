@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from grader import devices
@@ -30,20 +31,27 @@ def try_out(
         hidden: what workers must not read.
         memory: megabytes that a worker may take.
     """
+    free = 0
 
     def attempt(walls: Isolation) -> str:
-        return error_of(device, walls, hidden, memory)
+        nonlocal free
+        error, free = _tried(device, walls, hidden, memory)
+        return error
 
     if sys.platform == "linux":
-        return highest(isolation, attempt)
+        return replace(highest(isolation, attempt), free=free)
     error = attempt(isolation)
-    return Rung(None, (), error) if error else Rung(isolation)
+    return Rung(None, (), error) if error else Rung(isolation, free=free)
 
 
-def error_of(
-    device: str, isolation: Isolation | None, hidden: Sequence[Path] = (), memory: int = 4096
-) -> str:
-    """Compute on a device in a worker; return the error in one line, nothing if it is right."""
+def _tried(
+    device: str, isolation: Isolation, hidden: Sequence[Path], memory: int
+) -> tuple[str, int]:
+    """Compute on a device in a worker.
+
+    Returns:
+        The error in one line, nothing if it is right; and the device's free megabytes, if known.
+    """
     home = devices.indexed(device)
     with contextlib.ExitStack() as stack:
         try:
@@ -51,11 +59,14 @@ def error_of(
             job = WorkerJob(NONE, home, memory)
             world = RemoteWorld(lambda: starter.start(job), {}, NONE, SECONDS, home)
             stack.enter_context(contextlib.closing(world))
-            said = world.ask("try_out", {}).header.get("error")
+            said = world.ask("try_out", {}).header
         except Lost as lost:
-            return f"its process {lost.says}"
+            return f"its process {lost.says}", 0
         except NurseryError as problem:
-            return str(problem)
+            return str(problem), 0
         except Exception as problem:
-            return f"{type(problem).__name__}: {problem}"
-    return said if type(said) is str else "nothing sensible came back"
+            return f"{type(problem).__name__}: {problem}", 0
+    error, free = said.get("error"), said.get("free")
+    if type(error) is not str or type(free) is not int:
+        return "nothing sensible came back", 0
+    return error, free

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from grader.answers.door import Answer, Answers
+from grader.answers.precision import exact
 from grader.devices import NotHere
 from grader.judging.left import left_behind
 from grader.judging.outcome import Outcome, is_time_limit, outcome_of
@@ -75,7 +76,7 @@ def run(
             state = derived(setting.seed, start)
             torch.default_generator.manual_seed(state)
             world.begin(state)
-            with beside(setting.device):
+            with beside(setting.device), exact(setting.device):
                 check.run(answer, setting.draw(check))
             left = left_behind(check, answer)
     except (KeyboardInterrupt, Lost, NurseryError, Diverged):

@@ -9,10 +9,14 @@ says nothing about a GPU's arithmetic, speed, memory or drivers. It needs torch 
 
 from __future__ import annotations
 
+import math
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
+import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +27,43 @@ INNER: dict[int, tuple[Any, Any]] = {}
 # by what has the numbers: the storage that stands for it
 OUTER: dict[int, Any] = {}
 SWEPT_EVERY = 500
+# as on a GPU: an index out of its range breaks the device for the process, and only then is it told
+BROKEN: list[str] = []
+OUT_OF_RANGE = ("out of range", "out of bounds")
+BY_TENSOR = ("index", "gather", "embedding", "take", "scatter", "_index_put_impl_")
+ASSERTED = "device-side assert triggered"
+# bytes that there are, and that a process may take
+WHOLE = 2**36
+MOST = [WHOLE]
+# kernels that never end and have been started
+ENDLESS: list[int] = []
 # where CUDA, too, takes tensors of the CPU beside its own
 MIXED = ("index", "index_put", "index_put_", "_index_put_impl_", "set_")
+
+
+class Module:
+    """What torch asks of a device besides operations."""
+
+    is_initialized = is_available = staticmethod(lambda: True)
+    _is_in_bad_fork = staticmethod(lambda: False)
+    current_device = staticmethod(lambda: 0)
+    device_count = staticmethod(lambda: 1)
+    manual_seed_all = staticmethod(lambda _: None)
+    get_device_properties = staticmethod(lambda _: types.SimpleNamespace(total_memory=WHOLE))
+    mem_get_info = staticmethod(lambda: (WHOLE, WHOLE))
+    _sleep = staticmethod(ENDLESS.append)
+
+    @staticmethod
+    def set_per_process_memory_fraction(fraction: float) -> None:
+        """Let this process take no more."""
+        MOST[0] = int(WHOLE * fraction)
+
+    @staticmethod
+    def synchronize() -> None:
+        """Wait for all kernels, where no signal is heard."""
+        while ENDLESS:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            time.sleep(1)
 
 
 def is_possible() -> bool:
@@ -43,13 +82,14 @@ def use(without: tuple[str, ...] = ()) -> None:
     import torch
     from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
-    _setup_privateuseone_for_python_backend(NAME)  # type: ignore[no-untyped-call]
+    _setup_privateuseone_for_python_backend(NAME, Module())  # type: ignore[no-untyped-call]
     missing = {getattr(torch, name) for name in without}
     fallback = torch.library.Library("_", "IMPL")
     fallback.fallback(lambda op, *a, **k: _done(missing, op, a, k), "PrivateUse1")
     aten = torch.library.Library("aten", "IMPL")
 
     def copy_(to: Any, source: Any, non_blocking: bool = False) -> Any:  # noqa: ARG001
+        _be_ready()
         inner(to).copy_(inner(source))
         return to
 
@@ -90,6 +130,8 @@ def _done(missing: set[Any], op: Any, args: Any, kwargs: Any) -> Any:
     leaves_us = to is not None and torch.device(to).type != NAME
     ours: dict[int, tuple[Any, Any, Any]] = {}
     _refuse_mixed(op, args, kwargs)
+    if op._schema.name == "aten::empty":
+        _refuse_more(math.prod(args[0]) * (kwargs.get("dtype") or torch.float32).itemsize)
 
     def inside(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and value.device.type == NAME:
@@ -111,11 +153,33 @@ def _done(missing: set[Any], op: Any, args: Any, kwargs: Any) -> Any:
         for value, of in pairs
     )
     args, kwargs = _pytree.tree_map(inside, (args, kwargs))
-    out = op(*args, **kwargs)
+    _be_ready()
+    try:
+        out = op(*args, **kwargs)
+    except (IndexError, RuntimeError) as problem:
+        by_tensor = op._schema.name.partition("::")[2].startswith(BY_TENSOR)
+        if not (by_tensor and any(words in str(problem) for words in OUT_OF_RANGE)):
+            raise
+        BROKEN.append(f"{NAME} error: {ASSERTED}")
+        raise RuntimeError(BROKEN[0]) from None
     for value, found, before in ours.values():
         if _laid_out(found) != before:  # it has grown, or was turned in place
             value.data = _wrapped(found, missing)
     return _pytree.tree_map(outside, out)
+
+
+def _refuse_more(size: int) -> None:
+    import torch
+
+    if size > MOST[0]:
+        raise torch.OutOfMemoryError(f"{NAME} out of memory. Tried to allocate {size} bytes")
+
+
+def _be_ready() -> None:
+    """Wait for what was started, and say if the device is broken."""
+    Module.synchronize()
+    if BROKEN:
+        raise RuntimeError(BROKEN[0])
 
 
 def _refuse_mixed(op: Any, args: Any, kwargs: Any) -> None:
@@ -166,6 +230,7 @@ def _outer(value: Any) -> Any:
     # what has grown lies elsewhere now
     if found is not None and found.data_ptr() == real.data_ptr():
         return found
+    _refuse_more(real.nbytes())
     place = torch.device(NAME, 0)
     made = torch._C._construct_storage_from_data_pointer(real.data_ptr(), place, real.nbytes())
     INNER[made._cdata] = (real, StorageWeakRef(made))

@@ -18,12 +18,13 @@ from torch import Tensor, nn
 from grader import devices, nested
 from grader.answers.door import call_again, called_by
 from grader.answers.kept import flags, numbered, others
+from grader.answers.precision import be_exact
 from grader.answers.ready_made import noticing_names
 from grader.answers.switches import put_back_from, standing
 from grader.costs import Counting
 from grader.dry_run import Crossing
 from grader.reading.families import Family
-from grader.remote import kernels, raised, trees
+from grader.remote import context, kernels, raised, trees
 from grader.remote.channel import Channel, WireError
 from grader.remote.end import End
 from grader.remote.held import HeldWorld
@@ -131,8 +132,10 @@ class Worker(End):
         return True
 
     def raised(self, error: BaseException) -> dict[str, Any]:
-        """Describe an error for the judge."""
-        return raised.described(error, self.world)
+        """Describe an error for the judge, and what it has left of this side's device."""
+        said = raised.described(error, self.world)
+        broken = context.broken(self.home) if isinstance(error, RuntimeError) else ""
+        return {**said, "device": broken} if broken else said
 
     def rebuilt(self, said: Any) -> BaseException:
         """Make the error that something lent has raised."""
@@ -154,7 +157,7 @@ class Worker(End):
             wrong = devices.computes(self.home)
         except Exception as problem:
             wrong = f"{type(problem).__name__}: {problem}"
-        return {"error": wrong}, None
+        return {"error": wrong, "free": context.free(self.home)}, None
 
     def on_chapter(self, message: Opened) -> tuple[dict[str, Any], None]:
         """Take a chapter's source."""
@@ -209,6 +212,7 @@ class Worker(End):
         try:
             with self._noticed(_family(header)), around, SoftLimit(header["ms"]):
                 say, parcel = self.pull(message)
+                context.wait(self.home)
         except Exception as problem:
             say, parcel = {"raised": self.raised(problem)}, self.parcel()
         if self._seen:
@@ -316,6 +320,7 @@ class Worker(End):
         self.counting: Counting | None = None
         self._counted = 0
         self.world.begin(seed)
+        be_exact(self.home)
         # what an answer draws without torch is the same as well, whichever checks ran before
         random.seed(seed)
         np.random.seed(seed % 2**32)
@@ -392,7 +397,9 @@ class Worker(End):
         try:
             watching = self._watching(watches, handed) if watches else NOTHING
             with around, watching, SoftLimit(header["ms"]):
-                return made(*args, **kwargs)
+                made_of_it = made(*args, **kwargs)
+                context.wait(self.home)
+                return made_of_it
         finally:
             switched = put_back_from(stood)
             if switched:

@@ -49,6 +49,13 @@ _NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
 CONTEXT_LIMIT = 120.0
 
 
+LONGEST_REASON = 200
+
+
+class BrokenDevice(Exception):
+    """A worker's device does nothing more."""
+
+
 class RemoteWorld(End):
     """Answers in another process.
 
@@ -270,9 +277,21 @@ class RemoteWorld(End):
         apart = self.patience.apart() if kind == "load" else contextlib.nullcontext()
         with apart, self._asking(), self._watched():
             reply = super().exchange(kind, say, parcel)
+        if self.place != "cpu":
+            self._refuse_broken(reply.header.get("raised"))
         if kind == "backward" and "raised" not in reply.header:
             self._listen(reply)
         return reply
+
+    def _refuse_broken(self, raised: Any) -> None:
+        """Let go of a worker whose device does nothing more, or every later check would fail.
+
+        Raises:
+            Lost: it is such a one.
+        """
+        why = raised.get("device") if type(raised) is dict else None
+        if type(why) is str and why:
+            raise self._gone(BrokenDevice(printable(why)[:LONGEST_REASON]))
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
@@ -699,9 +718,12 @@ class RemoteWorld(End):
             verdict, says = "timeout", "did not come back in time and was ended"
         elif isinstance(problem, WireError):
             verdict, says = "error", f"sent something that is no answer: {problem}"
+        elif isinstance(problem, BrokenDevice):
+            place = devices.kind(self.place)
+            verdict, says = "crashed", f"left {place} broken and was ended: {problem}"
         else:
             verdict, says = "crashed", ""
-        end = process.end(expected=verdict != "crashed") if process is not None else Ending()
+        end = process.end(expected=bool(says)) if process is not None else Ending()
         return Lost("killed" if end.from_outside else verdict, says or end.says)
 
     def upset(self, problem: Exception) -> Lost:

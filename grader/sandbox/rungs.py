@@ -32,11 +32,13 @@ class Rung:
         isolation: the walls that are left; None if it works within none.
         down: what had to come down.
         why: the error of the device within all walls; nothing if it works there.
+        free: megabytes of the device's memory that nobody has taken; 0 where that is unknown.
     """
 
     isolation: Isolation | None
     down: tuple[str, ...] = ()
     why: str = ""
+    free: int = 0
 
     @property
     def says(self) -> str:

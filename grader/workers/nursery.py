@@ -141,7 +141,7 @@ class Nurse:
                 memory = mapped(inputs)
                 self._be_shut_in(job, channel, told)
                 if job["home"] != "cpu":
-                    _settle_on(job["home"])
+                    _settle_on(job["home"], job["memory"])
             except BaseException as error:
                 problem = f"{type(error).__name__}: {error}".strip(": ")[:LONGEST_PROBLEM]
             os.write(told, (problem or f"{IN}{number}").encode())
@@ -204,11 +204,13 @@ def _work(job: dict[str, Any], channel: int, memory: Any) -> None:
         worker.run()
 
 
-def _settle_on(device: str) -> None:
+def _settle_on(device: str, megabytes: int) -> None:
     """Make this worker's own context on its device, before any check's clock runs."""
+    from grader.remote import context
     from grader.workers import warm
 
     devices.be_at_home(device)
+    context.bound(device, megabytes)
     warm.up()
     warm.on(device)
 
