@@ -38,14 +38,17 @@ class _Wide(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
+        is_wide = any(map(_is_wide, nested.flat(*args, *kwargs.values())))
         try:
-            return func(*args, **kwargs)
+            out = func(*args, **kwargs)
         except (TypeError, RuntimeError):
-            known = nested.flat(*args, *kwargs.values())
-            if not (func is Tensor.double or any(map(_is_wide, known))):
+            if not (func is Tensor.double or is_wide):
                 raise
             back = {name: self._moved(value) for name, value in kwargs.items()}
-            return func(*map(self._moved, args), **back)
+            out = func(*map(self._moved, args), **back)
+        if is_wide and isinstance(out, Tensor) and out.device.type == devices.CPU:
+            out.kit_wide = True  # type: ignore[attr-defined]
+        return out
 
     def _moved(self, value: Any) -> Any:
         return nested.mapped(self._on_cpu, value)
@@ -58,4 +61,6 @@ class _Wide(TorchFunctionMode):
 
 
 def _is_wide(value: Any) -> bool:
-    return value is WIDE or (isinstance(value, Tensor) and value.dtype is WIDE)
+    if isinstance(value, Tensor):  # what was worked out from one, such as a mask, is beside it
+        return value.dtype is WIDE or hasattr(value, "kit_wide")
+    return value is WIDE
