@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from grader import devices
 from grader.answers.refused import Refused
 from grader.batch.folders import members
 from grader.batch.members import chosen
@@ -73,7 +74,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that choose the answer, the device and the seed."""
     group = parser.getgroup("attention kit")
     group.addoption("--answers", default=None, help="folder of answers (default: exercises)")
-    group.addoption("--device", default="cpu", help="cpu or cuda (default: cpu)")
+    group.addoption("--device", default="cpu", help="cpu (default), cuda, mps, xpu or another "
+                    "that PyTorch has here, or auto: the accelerator if there is one")  # fmt: skip
     group.addoption("--seed", type=int, default=0, help="seed of the inputs (default: 0)")
 
 
@@ -82,11 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
     import torch
 
     torch.set_num_threads(1)
-    device, answers = config.getoption("--device"), _answers(config)
-    if device not in ("cpu", "cuda"):
-        raise pytest.UsageError(f"--device takes cpu or cuda, not {device}")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise pytest.UsageError("--device cuda: PyTorch sees no CUDA device here")
+    device, answers = _device(config), _answers(config)
     if not answers.is_dir():
         raise pytest.UsageError(f"--answers: there is no folder {answers}")
     if is_pack() and config.getoption("--seed") != SEED:
@@ -98,7 +96,8 @@ def pytest_configure(config: pytest.Config) -> None:
     except ChapterError as problem:
         raise pytest.UsageError(str(problem)) from problem
     config.stash[KNOWN], config.stash[UNTOUCHED] = known, untouched
-    setting = Setting(_indexed(device), config.getoption("--seed"))
+    devices.use(device)
+    setting = Setting(devices.indexed(device), config.getoption("--seed"))
     world = World(answers, known.names())
     config.stash[WORLD], config.stash[JUDGE] = world, Judge(known, world, setting)
     config.stash[REFUSED] = Refused(answers, world.imported)
@@ -130,8 +129,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if _stem(collection_path) in config.stash[UNTOUCHED] else None
 
 
-def _indexed(device: str) -> str:
-    return "cuda:0" if device == "cuda" else device
+def _device(config: pytest.Config) -> str:
+    """Return the device to run on.
+
+    Raises:
+        pytest.UsageError: it is not there.
+    """
+    asked: str = config.getoption("--device")
+    if asked == "auto":
+        return devices.there()[-1]
+    if "," in asked:
+        raise pytest.UsageError("--device: pytest runs on one device at a time, `grade` on several")
+    try:
+        devices.require(asked)
+    except ValueError as problem:
+        raise pytest.UsageError(f"--device {asked}: {problem}") from problem
+    return asked
 
 
 def _answers(config: pytest.Config) -> Path:
@@ -213,6 +226,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     with pyfuncitem.config.stash[CLOCK].running(pyfuncitem):
         outcome = pyfuncitem.config.stash[JUDGE].judge(check)
     pyfuncitem.stash[OUTCOME] = outcome
+    if outcome.verdict == "not run":
+        pytest.skip(outcome.message)
     if outcome.passed:
         pyfuncitem.config.stash[PASSED][check.full_exercise] += check.core
     else:

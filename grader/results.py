@@ -15,7 +15,10 @@ Messages = Literal["all", "first sentences", "none"]
 Earlier = Literal["own", "reference"]
 # whose points an exercise brings: the seven chapters', or those of what lies beyond them
 Track = Literal["core", "beyond"]
+# which every report has a word on; others only where they were asked for
 DEVICES = ("cpu", "cuda")
+# the verdict on a check that needs what its device does not have
+NOT_RUN = "not run"
 TRACKS: tuple[Track, ...] = ("core", "beyond")
 MESSAGES: tuple[Messages, ...] = ("all", "first sentences", "none")
 # of the seven chapters
@@ -87,8 +90,15 @@ class ExerciseResult:
         return self.exercise.partition(".")[0]
 
     def on(self, device: str) -> list[CheckResult]:
-        """Return the checks of one device."""
-        return [check for check in self.checks if check.device == device]
+        """Return the checks of one device that were run there."""
+        return [
+            check for check in self.checks if check.device == device and check.verdict != NOT_RUN
+        ]
+
+    def due(self, device: str) -> int:
+        """Count the checks that there are on a device: one that it cannot do is none."""
+        left_out = (c for c in self.checks if c.device == device and c.verdict == NOT_RUN)
+        return self.total - sum(1 for _ in left_out)
 
     def state(self, device: str) -> State:
         """Say how far the exercise is: solved only if every check has passed."""
@@ -99,7 +109,7 @@ class ExerciseResult:
             return "not started"
         if not all(check.passed for check in ran):
             return "to polish" if self.is_right(device) else "wrong"
-        return "solved" if len(ran) == self.total else "not run"
+        return "solved" if len(ran) == self.due(device) else "not run"
 
     def is_right(self, device: str) -> bool:
         """Tell whether every core check that ran has passed, and some did run."""
@@ -124,7 +134,8 @@ class ExerciseResult:
 
     def earned(self, device: str) -> Fraction:
         """Share the points among the checks; nothing before every core check has passed."""
-        own = self._shared([(check.core, check.passed) for check in self.on(device)])
+        ran = [(check.core, check.passed) for check in self.on(device)]
+        own = self._shared(ran, self.due(device))
         if self.kept == 1 and not self.credit:
             return own
         credited = own + self.credit * (self.follow_through(device) - own)
@@ -133,16 +144,18 @@ class ExerciseResult:
     def follow_through(self, device: str) -> Fraction:
         """Share the points as if the earlier functions were right that make checks of it fail."""
         ran = self.on(device)
-        return self._shared([(check.core, check.passed or check.follows) for check in ran])
+        return self._shared(
+            [(check.core, check.passed or check.follows) for check in ran], self.due(device)
+        )
 
-    def _shared(self, ran: Sequence[tuple[bool, bool]]) -> Fraction:
-        if any(core and not passed for core, passed in ran):
+    def _shared(self, ran: Sequence[tuple[bool, bool]], due: int) -> Fraction:
+        if not ran or any(core and not passed for core, passed in ran):
             return Fraction(0)  # no points for what holds by accident
         passed = sum(passed for _, passed in ran)
-        if passed == self.total:
+        if passed == due:
             return self.points
         # to the hundredth, so that what a report prints adds up to its total
-        return Fraction(round(self.points * passed / self.total * 100), 100)
+        return Fraction(round(self.points * passed / due * 100), 100)
 
 
 def counting(results: Sequence[ExerciseResult], device: str) -> list[ExerciseResult]:
@@ -263,6 +276,7 @@ class Run:
         messages: what of them students see.
         columns: names for columns of the csv report.
         earlier: whose earlier chapters later ones were graded over.
+        reasons: why a device that is there was not run.
     """
 
     version: str
@@ -275,6 +289,7 @@ class Run:
     messages: Messages = "all"
     columns: tuple[tuple[str, str], ...] = ()
     earlier: Earlier = "own"
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def is_enough(self, submission: SubmissionResult) -> bool | None:
         """Tell whether a submission has passed; None if there is no mark for that."""

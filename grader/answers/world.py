@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from grader import devices
 from grader.answers.door import around
 from grader.answers.kept import Became
 from grader.answers.ready_made import noticing
@@ -153,13 +154,11 @@ class World(MetaPathFinder, Loader):
         """Seed torch's own generators."""
         # torch.manual_seed also queues a seed for every device, with a stack trace each: 3 ms
         torch.default_generator.manual_seed(seed)
-        if torch.cuda.is_initialized():
-            torch.cuda.manual_seed(seed)
+        devices.seed(seed)
 
     def random_states(self) -> list[torch.Tensor]:
         """Return the states of torch's own generators."""
-        states = [torch.get_rng_state()]
-        return [*states, torch.cuda.get_rng_state()] if torch.cuda.is_initialized() else states
+        return [torch.get_rng_state(), *devices.random_states()]
 
     def chapter(self, stem: str) -> Source | None:
         """Return what counts of a chapter, read once; None if there is nothing."""

@@ -35,6 +35,7 @@ class Bench:
         isolation: the walls that are put up around submissions; None for none.
         core: the processor core to keep to; None for any.
         earlier: whose earlier chapters later ones are graded over.
+        on_gpu: the walls on a GPU, where some have come down; None for the same.
     """
 
     def __init__(
@@ -43,10 +44,11 @@ class Bench:
         isolation: Isolation | None,
         core: int | None = None,
         earlier: Earlier = "own",
+        on_gpu: Isolation | None = None,
     ) -> None:
         self._limits = limits
         self._stopped = threading.Event()
-        self._judge = JudgeProcess(isolation, (Path.home(),), core, earlier)
+        self._judge = JudgeProcess(isolation, (Path.home(),), core, earlier, on_gpu)
 
     def __enter__(self) -> Bench:
         """Wait until everything is there.

@@ -16,7 +16,7 @@ from grader.batch import store
 from grader.batch.bench import Limits, NoBench
 from grader.batch.by_course import course_for, scored
 from grader.batch.cluster import Cluster, Parted, grade_on
-from grader.batch.devices import devices_of, named_in
+from grader.batch.devices import Usable, devices_of, named_in, try_devices
 from grader.batch.duplicates import Rule, best_of, several, sorted_out
 from grader.batch.names import listed
 from grader.batch.plan import GradingPlan, jobs_for, new_seed
@@ -107,6 +107,8 @@ def grade(request: GradeRequest) -> int:
         table.show(run, unchanged)
         if problem:
             print(f"grader: {request.results} is not complete: {problem}", file=sys.stderr)
+    if run.reasons and request.device != "auto":
+        return 2  # what was asked for could not be run; all the rest is graded
     return int(any(submission.problem for submission in run.submissions))
 
 
@@ -122,17 +124,26 @@ def _run_here(
     devices, said = devices_of(request.device)
     limits = Limits(request.time_limit, request.memory)
     jobs = request.jobs or jobs_for(len(submissions))
-    isolation = _isolation(request.require_sandbox, "cuda" in devices)
+    isolation = _isolation(request.require_sandbox)
+    by_name = request.device != "auto"
+    usable = try_devices(devices, isolation, limits.memory, by_name=by_name)
+    _refuse(request, usable)
+    devices, said = usable.devices, {**said, **dict.fromkeys(usable.reasons, "absent")}
+    for sentence in usable.sentences:
+        _tell(sentence)
+    if usable.jobs(jobs) < jobs:
+        _tell(f"{usable.most} at a time: the device's memory holds no more of {limits.memory} MB")
+        jobs = usable.jobs(jobs)
     with _kept(request, shard) as (kept, seed):
         plan = GradingPlan(
             tuple(chosen), devices, seed, limits, jobs, isolation, shard.of, request.earlier, named,
             # what is kept may be compared later
-            with_shapes=request.wanted.compares or kept is not None,
+            with_shapes=request.wanted.compares or kept is not None, on_gpu=usable.on_gpu,
         )  # fmt: skip
         if kept is None:
-            return *_run(submissions, plan, said, kept), None
-        kept.begin(record_of(plan, said, shard, by))
-        run, unchanged = _run(submissions, plan, said, kept)
+            return *_run(submissions, plan, said, kept, usable), None
+        kept.begin(record_of(plan, said, shard, by, usable))
+        run, unchanged = _run(submissions, plan, said, kept, usable)
         # who hands in anew may come from another part, of which this one knows nothing
         if unchanged < len(submissions) or not shard.is_whole:
             kept.tell(seed)
@@ -155,7 +166,7 @@ def _run_in_parts(request: GradeRequest, cluster: Cluster, count: int) -> Run:
         wanted=Wanted(course=request.wanted.course, rules=request.wanted.rules),
         duplicates="each" if request.duplicates == "best" else request.duplicates,
     )
-    batch = Parted(count, folder, request.jobs, request.memory, "cuda" in devices,
+    batch = Parted(count, folder, request.jobs, request.memory, devices != ("cpu",),
                    request.seed)  # fmt: skip
     return grade_on(cluster, batch, partial(_grade_part, part))
 
@@ -167,7 +178,7 @@ def _grade_part(request: GradeRequest, shard: Shard, file: Path, jobs: int, seed
         status = grade(request)
     except (ValueError, LookupError, OSError) as problem:
         return str(problem.args[0] if isinstance(problem, LookupError) else problem)
-    if status > 1:
+    if status > 2:  # 2: a device did not work, which is no reason to run the part again
         raise InterruptedError(f"stopped with status {status}")
     return ""
 
@@ -218,6 +229,7 @@ def _run(
     plan: GradingPlan,
     said: dict[str, DeviceState],
     kept: store.Store | None,
+    usable: Usable,
 ) -> tuple[Run, int]:
     import torch
 
@@ -229,15 +241,29 @@ def _run(
             progress.after_each(result, known)
 
         results = side_by_side(submissions, plan, kept, after_each)
-    says = plan.isolation.says if plan.isolation else ""
     run = Run(
-        __version__, torch.__version__, plan.seed, said, tuple(results), says, earlier=plan.earlier
-    )
+        __version__, torch.__version__, plan.seed, said, tuple(results),
+        usable.says(plan.isolation), earlier=plan.earlier, reasons=usable.reasons,
+    )  # fmt: skip
     return run, progress.unchanged
 
 
-def _isolation(required: bool, gpu: bool) -> Isolation:
-    """Find out what shuts a submission in here, and say what it is not kept from.
+def _refuse(request: GradeRequest, usable: Usable) -> None:
+    """Refuse what was asked for and cannot be done.
+
+    Raises:
+        ValueError: no device is left, or walls have to come down that are required.
+    """
+    if not usable.devices:
+        raise ValueError(
+            "; ".join(f"{name}: not run: {why}" for name, why in usable.reasons.items())
+        )
+    if request.require_sandbox and usable.walls:
+        raise ValueError(f"--require-sandbox: {'; '.join(usable.walls)}")
+
+
+def _isolation(required: bool) -> Isolation:
+    """Find out what shuts a submission in here.
 
     Raises:
         ValueError: something is not kept out although that is required, or nothing is known.
@@ -248,8 +274,6 @@ def _isolation(required: bool, gpu: bool) -> Isolation:
         raise ValueError(str(problem)) from problem
     if required and not isolation.complete:
         raise ValueError(f"--require-sandbox: {' '.join(isolation.missing)}")
-    for sentence in isolation.missing_with_gpu if gpu else isolation.missing:
-        print(f"grader: {sentence}", file=sys.stderr)
     return isolation
 
 

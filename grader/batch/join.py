@@ -64,9 +64,18 @@ def joined(parts: Sequence[ResultsFile], partial: bool = False) -> tuple[Run, li
     isolation = "; ".join(sorted({part.record.isolation for part in parts} - {""}))
     run = Run(
         first.version, first.torch, first.seed, first.devices, tuple(results), isolation,
-        earlier=first.earlier,
+        earlier=first.earlier, reasons=_reasons(parts),
     )  # fmt: skip
     return run, gaps
+
+
+def _reasons(parts: Sequence[ResultsFile]) -> dict[str, str]:
+    """Say why a device was not run, in the words of every part that could not."""
+    found: dict[str, dict[str, None]] = {}
+    for part in parts:
+        for device, why in part.record.reasons.items():
+            found.setdefault(device, {})[why] = None
+    return {device: "; ".join(said) for device, said in found.items()}
 
 
 def differing_machines(parts: Sequence[ResultsFile]) -> Iterator[str]:

@@ -52,6 +52,8 @@ def merge(request: MergeRequest) -> int:
             write(run, path)
     finally:  # in this order: nobody may read on what is printed
         table.show(run)
+    if any(part.record.in_vain for part in begun):
+        return 2  # as the parts have ended
     return int(bool(gaps) or any(submission.problem for submission in run.submissions))
 
 

@@ -43,6 +43,7 @@ class GradingPlan:
         named: whether the exercises were asked for by name: else chapters beyond the seven count
             only for who has begun them.
         with_shapes: whether results are to have the shapes of the answers.
+        on_gpu: the walls on a GPU, where some have come down; None for the same.
     """
 
     exercises: tuple[Exercise, ...]
@@ -55,6 +56,7 @@ class GradingPlan:
     earlier: Earlier = "own"
     named: bool = False
     with_shapes: bool = False
+    on_gpu: Isolation | None = None
 
     def exercises_in(self, files: Mapping[str, bytes]) -> tuple[Exercise, ...]:
         """Return those to be tried in a submission of these files."""
@@ -86,7 +88,8 @@ class GradingPlan:
     def fingerprint(self) -> str:
         """All that a verdict depends on besides the submission, as a digest."""
         # what is not kept out can change a verdict; what keeps the rest out cannot
-        lost = self.isolation.missing if self.isolation else None
+        walls = self.on_gpu or self.isolation
+        lost = walls.missing if walls else None
         return hashlib.sha256(json.dumps([self.settings, lost]).encode()).hexdigest()
 
     def with_own_seed(self, content: str) -> GradingPlan:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from grader import __version__
+from grader.batch.devices import Usable
 from grader.batch.plan import GradingPlan
 from grader.batch.shard import Shard
 from grader.results import DeviceState, Earlier
@@ -27,6 +28,8 @@ class Record:
         shard: which part of the batch was graded.
         batch: the keys of all submissions of the batch, by identities, in order.
         earlier: whose earlier chapters later ones were graded over.
+        reasons: why a device that is there was not run.
+        in_vain: those of them that were asked for by name.
     """
 
     version: str
@@ -39,6 +42,8 @@ class Record:
     shard: Shard
     batch: dict[str, str]
     earlier: Earlier
+    reasons: dict[str, str]
+    in_vain: tuple[str, ...]
 
     @property
     def exercises(self) -> list[str]:
@@ -52,12 +57,16 @@ class Record:
 
 
 def record_of(
-    plan: GradingPlan, said: Mapping[str, DeviceState], shard: Shard, batch: Mapping[str, str]
+    plan: GradingPlan,
+    said: Mapping[str, DeviceState],
+    shard: Shard,
+    batch: Mapping[str, str],
+    usable: Usable,
 ) -> Record:
     """Put together what is to be known of a run when it is merged with others."""
     import torch
 
-    isolation = plan.isolation.says if plan.isolation else ""
+    isolation = usable.says(plan.isolation)
     states = ", ".join(f"{device} {state}" for device, state in said.items())
     machine = {
         "Python": platform.python_version(),
@@ -67,5 +76,5 @@ def record_of(
     return Record(
         __version__, torch.__version__, plan.seed, dict(said), isolation,
         {**plan.settings, "devices": states}, machine, shard, dict(batch),
-        plan.earlier,
+        plan.earlier, usable.reasons, usable.in_vain,
     )  # fmt: skip

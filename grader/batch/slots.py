@@ -155,7 +155,7 @@ class Slot(threading.Thread):
         plan = self._plan
         try:
             # known before it is ready, so that it can be stopped while it is starting
-            self._bench = Bench(plan.limits, plan.isolation, self._core, plan.earlier)
+            self._bench = Bench(plan.limits, plan.isolation, self._core, plan.earlier, plan.on_gpu)
             self._bench.__enter__()
         except Exception as problem:
             if self._stopped:

@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a chapter or a function only, or several: NAME NAME, or ex01..ex03,softmax",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="seed of the inputs (default: 0)")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
+    parser.add_argument("--device", default="cpu", help="where (default: cpu)")
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="so many at a time (default: cores)"
     )

@@ -16,7 +16,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH",
                        help="a submission (folder, .zip, .tar.gz) or a folder of them")  # fmt: skip
     parser.add_argument("--device", default="auto",
-                       help="auto (default), cpu, cuda or cpu,cuda")  # fmt: skip
+                       help="auto (default: cpu, and cuda if it is here), cpu, cuda, mps, xpu "
+                            "or another that PyTorch has here; several with commas")  # fmt: skip
     reporting.add_options(parser)
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                        help="a chapter or function, or several: NAME,NAME or ex01..ex04; "

@@ -6,13 +6,19 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from grader import devices
 from grader.chapters import Catalogue, Exercise
 from grader.hearings.earlier import references
 from grader.hearings.hearing import Hearing, Limits
 from grader.judging.recognise import SlipMemory
 from grader.remote.talk import ByHeart
+from grader.remote.world import RemoteWorld
 from grader.results import CheckResult, Earlier
-from grader.workers.forked import Starter
+from grader.trouble import Lost, NurseryError
+from grader.workers.forked import Starter, WorkerJob
+
+# a context may take long to start, and nothing of a submission's is timed by it
+START_LIMIT = 60.0
 
 
 @dataclass(frozen=True)
@@ -25,12 +31,14 @@ class Hearings:
         earlier: whose earlier chapters later ones are judged over. Over the reference's, each
             chapter has processes of its own, so that none gets hold of what the next is lent.
         by_heart: what was said in checks that passed.
+        known: what each device cannot do, once it was asked.
     """
 
     catalogue: Catalogue
     starter: Starter
     earlier: Earlier = "own"
     by_heart: ByHeart | None = field(default_factory=ByHeart)
+    known: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def results(
         self,
@@ -46,19 +54,39 @@ class Hearings:
         Args:
             sources: the submission's chapters, by the names of their files.
             exercises: those to hear.
-            device: cpu or cuda.
+            device: where.
             seed: of the inputs.
             limits: for this submission.
             memory: what the known slips give with this seed.
         """
+        lacks = self._lacks(device)
         spent, limits, memory = 0.0, limits or Limits(), memory or SlipMemory()
         for stem, some in self._apart(exercises):
             hearing = Hearing(
                 self.catalogue, self.starter, sources, device, seed, limits, memory, self.by_heart,
-                earlier=references(self.catalogue, stem) if stem else {}, spent=spent,
+                earlier=references(self.catalogue, stem) if stem else {}, lacks=lacks,
+                spent=spent,
             )  # fmt: skip
             yield from hearing.results(some)
             spent = hearing.taken
+
+    def _lacks(self, device: str) -> Mapping[str, str]:
+        """Say what a device cannot do, by asking a process that nothing of a submission was in."""
+        if device == devices.CPU:
+            return {}
+        if device not in self.known:
+            home, names = devices.indexed(device), self.catalogue.names()
+            devices.name_only(home)
+            job = WorkerJob(names, home)
+            world = RemoteWorld(lambda: self.starter.start(job), {}, names, START_LIMIT, home)
+            try:
+                said = world.ask("lacks", {}).header.get("lacks")
+            except Lost as lost:
+                raise NurseryError(f"{device} cannot be used: its process {lost.says}") from lost
+            finally:
+                world.close()
+            self.known[device] = dict(said) if type(said) is dict else {}
+        return self.known[device]
 
     def _apart(self, exercises: Sequence[Exercise]) -> Iterator[tuple[str, Sequence[Exercise]]]:
         if self.earlier == "own":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from grader import devices
 from grader.answers.door import Answer
 from grader.chapters import Catalogue, Exercise
 from grader.hearings.by_heart import run_by_heart
@@ -56,13 +57,14 @@ class Hearing:
         catalogue: the chapters.
         starter: starts the processes that the answer runs in.
         sources: the answer's chapters, by the names of their files.
-        device: cpu or cuda.
+        device: where.
         seed: of the inputs.
         limits: for this submission.
         memory: what the known slips give, remembered from other submissions of the same seed.
         by_heart: what was said in checks that passed, remembered from other submissions.
         stand_ins: wrong functions of the kit's own in the place of exercises, in a proof.
         earlier: what stands for the exercises of earlier chapters, by their full names.
+        lacks: what its device cannot do.
         spent: seconds that the submission has taken already.
     """
 
@@ -76,6 +78,7 @@ class Hearing:
     by_heart: ByHeart | None = None
     stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
     earlier: Mapping[str, Any] = field(default_factory=dict)
+    lacks: Collection[str] = ()
     spent: float = 0.0
 
     def __post_init__(self) -> None:
@@ -175,10 +178,11 @@ class Hearing:
         return self._because[name]
 
     def _world(self) -> RemoteWorld:
-        home = "cuda:0" if self.device == "cuda" else self.device
+        home = devices.indexed(self.device)
+        devices.name_only(home)
         names = self.catalogue.names()
         job = WorkerJob(names, home, self.limits.memory, self.stand_ins)
         return RemoteWorld(
             lambda: self.starter.start(job), self.sources, names, self.limits.seconds, home,
-            self.earlier,
+            self.earlier, self.lacks,
         )  # fmt: skip

@@ -41,6 +41,7 @@ class JudgeProcess:
             submission. One waits while the other works, and on one core neither has to be woken
             from far.
         earlier: whose earlier chapters later ones are judged over.
+        on_gpu: the walls of submissions on a GPU, where some have come down; None for the same.
     """
 
     def __init__(
@@ -49,10 +50,11 @@ class JudgeProcess:
         hidden: Sequence[Path] = (),
         core: int | None = None,
         earlier: Earlier = "own",
+        on_gpu: Isolation | None = None,
     ) -> None:
         context = multiprocessing.get_context("spawn")
         self._mine, theirs = context.Pipe()
-        house = (theirs, isolation, tuple(hidden), core, earlier)
+        house = (theirs, isolation, tuple(hidden), core, earlier, on_gpu)
         self._process = context.Process(target=serve, args=house)
         self._process.start()
         theirs.close()
@@ -125,6 +127,7 @@ def serve(
     hidden: Sequence[Path],
     core: int | None,
     earlier: Earlier,
+    on_gpu: Isolation | None,
 ) -> None:
     """Be the judge."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -134,7 +137,7 @@ def serve(
     keep_to(set() if core is None else {core})
     from grader.workers.starting import starter_for
 
-    starter = starter_for(isolation, hidden)  # it starts while the suites are imported
+    starter = starter_for(isolation, hidden, on_gpu)  # it starts while the suites are imported
     import torch
 
     torch.set_num_threads(1)

@@ -16,7 +16,7 @@ from grader.suite.compare import Finding
 from grader.trouble import BrokenFile, HangsError, Missing, TimeLimit, printable, said_by, words_of
 
 Verdict = Literal[
-    "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started"
+    "passed", "failed", "error", "timeout", "crashed", "forbidden", "not started", "not run"
 ]  # fmt: skip
 FULL_NAME = re.compile(r"\b(ex\d\d_\w+\.\w+)\b")
 OF_TORCH_FOR_THE_ANSWER = ("nn/modules/module.py", "autograd/__init__.py", "autograd/graph.py")

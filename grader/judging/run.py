@@ -10,12 +10,15 @@ from typing import Any
 import torch
 
 from grader.answers.door import Answer, Answers
+from grader.answers.precision import exact
+from grader.devices import NotHere
 from grader.judging.left import left_behind
 from grader.judging.outcome import Outcome, is_time_limit, outcome_of
 from grader.suite.check import Check
 from grader.suite.compare import Finding
 from grader.suite.draw import Draw, derived
 from grader.suite.expected import Tape, on_tape
+from grader.suite.wide import beside
 from grader.trouble import Diverged, Lost, NurseryError
 
 
@@ -73,10 +76,14 @@ def run(
             state = derived(setting.seed, start)
             torch.default_generator.manual_seed(state)
             world.begin(state)
-            check.run(answer, setting.draw(check))
+            with beside(setting.device), exact(setting.device):
+                check.run(answer, setting.draw(check))
             left = left_behind(check, answer)
     except (KeyboardInterrupt, Lost, NurseryError, Diverged):
         raise
+    except NotHere as lacking:
+        says = f"{check.full_exercise}: not run, for {lacking.says}"
+        return Outcome("not run", message=says, headline=says), answer
     except BaseException as problem:
         if is_time_limit(problem):
             raise

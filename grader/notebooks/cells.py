@@ -37,7 +37,7 @@ def check(name: str, *, device: str = "cpu", seconds: float = 10.0) -> None:
 
     Args:
         name: `softmax`, `ex04_softmax.softmax`, or a whole chapter.
-        device: where to run it: `cpu` or `cuda`.
+        device: where to run it: `cpu`, `cuda`, `mps` or another that PyTorch has here.
         seconds: how long each check may take.
     """
     space = sys._getframe(1).f_globals

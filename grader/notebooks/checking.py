@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from grader import devices
 from grader.answers.clock import limit
 from grader.chapters import Exercise, catalogue
 from grader.judging import explain
@@ -83,13 +84,8 @@ def checked(name: str, space: dict[str, Any], device: str, seconds: float) -> st
 
 
 def _device(device: str) -> str:
-    import torch
-
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f"device is cpu or cuda, not {device}")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("PyTorch sees no CUDA device here")
-    return "cuda:0" if device == "cuda" else device
+    devices.require(device)
+    return devices.indexed(device)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader import devices
 from grader.reading.families import Family
 
 
@@ -26,10 +27,10 @@ def replaced(family: Family, note: Callable[[str], None], device: str) -> Iterat
     Args:
         family: says which.
         note: is told the name of each that is called.
-        device: cpu or cuda.
+        device: the name of one.
     """
     library = torch.library.Library("aten", "IMPL")
-    key = "CUDA" if device.startswith("cuda") else "CPU"
+    key = devices.key(device)
     keys = {"": key, "Sparse": f"Sparse{key}", "Mkldnn": "MkldnnCPU"}
     places = [(name, keys[kind]) for name, kind in family.kernels]
     with warnings.catch_warnings():

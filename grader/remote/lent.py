@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from grader import nested
+from grader import devices, nested
 from grader.answers.handed import Handed, Noted
 from grader.remote import trees
 from grader.remote.channel import WireError
@@ -105,7 +105,7 @@ def _made_here(value: Any, device: Any) -> Any:
 
 
 def _names_a_device(value: Any) -> bool:
-    return isinstance(value, str) and value.partition(":")[0] in ("cpu", "cuda")
+    return isinstance(value, str) and devices.is_name(value)
 
 
 def joined(worker: Worker, reply: Opened, leaves: list[Tensor], device: Any) -> Any:

@@ -108,10 +108,10 @@ class Patience:
             del self._stretches[1:]
 
     @contextlib.contextmanager
-    def apart(self) -> Iterator[None]:
-        """Count what the worker takes inside by itself; it may take as much as in a check."""
+    def apart(self, seconds: float | None = None) -> Iterator[None]:
+        """Count what the worker takes inside by itself; by default it may take what a check may."""
         since = self._used()
-        before, self._stretches = self._stretches, [Stretch(self.seconds, since)]
+        before, self._stretches = self._stretches, [Stretch(seconds or self.seconds, since)]
         try:
             yield
         finally:

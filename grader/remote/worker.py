@@ -15,15 +15,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from grader import nested
+from grader import devices, nested
 from grader.answers.door import call_again, called_by
 from grader.answers.kept import flags, numbered, others
+from grader.answers.precision import be_exact
 from grader.answers.ready_made import noticing_names
 from grader.answers.switches import put_back_from, standing
 from grader.costs import Counting
 from grader.dry_run import Crossing
 from grader.reading.families import Family
-from grader.remote import kernels, raised, trees
+from grader.remote import context, kernels, raised, trees
 from grader.remote.channel import Channel, WireError
 from grader.remote.end import End
 from grader.remote.held import HeldWorld
@@ -57,6 +58,7 @@ class Worker(End):
         home: str = "cpu",
     ) -> None:
         super().__init__(channel, trusted=True, home=home)
+        devices.use(home)
         self.world = HeldWorld(names)
         self.stand_ins: dict[str, Any] = {}
         self._born = os.getpid()
@@ -81,7 +83,8 @@ class Worker(End):
     def next(self) -> Opened:
         """Wait for a message, and put its tensors on this side's device."""
         message = super().next()
-        if self.home != "cpu":
+        # the bytes of a chapter are no tensor of an answer's
+        if self.home != "cpu" and message.header.get("ask") != "chapter":
             message.tensors = [self._moved(value) for value in message.tensors]
         return message
 
@@ -134,8 +137,10 @@ class Worker(End):
         return True
 
     def raised(self, error: BaseException) -> dict[str, Any]:
-        """Describe an error for the judge."""
-        return raised.described(error, self.world)
+        """Describe an error for the judge, and what it has left of this side's device."""
+        said = raised.described(error, self.world)
+        broken = context.broken(self.home) if isinstance(error, RuntimeError) else ""
+        return {**said, "device": broken} if broken else said
 
     def rebuilt(self, said: Any) -> BaseException:
         """Make the error that something lent has raised."""
@@ -146,6 +151,18 @@ class Worker(End):
             self._warned.append(str(message)[:300])
 
     # ---- what the judge asks for ----
+
+    def on_lacks(self, _: Opened) -> tuple[dict[str, Any], None]:
+        """Say what this side's device cannot do; nothing of an answer's is here yet."""
+        return {"lacks": dict(devices.lacks(self.home))}, None
+
+    def on_try_out(self, _: Opened) -> tuple[dict[str, Any], None]:
+        """Do a little of all that checks ask for on this side's device; say what goes wrong."""
+        try:
+            wrong = devices.computes(self.home)
+        except Exception as problem:
+            wrong = f"{type(problem).__name__}: {problem}"
+        return {"error": wrong, "free": context.free(self.home)}, None
 
     def on_chapter(self, message: Opened) -> tuple[dict[str, Any], None]:
         """Take a chapter's source."""
@@ -200,6 +217,7 @@ class Worker(End):
         try:
             with self._noticed(_family(header)), around, SoftLimit(header["ms"]):
                 say, parcel = self.pull(message)
+                context.wait(self.home)
         except Exception as problem:
             say, parcel = {"raised": self.raised(problem)}, self.parcel()
         if self._seen:
@@ -307,6 +325,7 @@ class Worker(End):
         self.counting: Counting | None = None
         self._counted = 0
         self.world.begin(seed)
+        be_exact(self.home)
         # what an answer draws without torch is the same as well, whichever checks ran before
         random.seed(seed)
         np.random.seed(seed % 2**32)
@@ -383,7 +402,9 @@ class Worker(End):
         try:
             watching = self._watching(watches, handed) if watches else NOTHING
             with around, watching, SoftLimit(header["ms"]):
-                return made(*args, **kwargs)
+                made_of_it = made(*args, **kwargs)
+                context.wait(self.home)
+                return made_of_it
         finally:
             switched = put_back_from(stood)
             if switched:

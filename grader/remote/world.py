@@ -11,14 +11,14 @@ import json
 import re
 import socket
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from grader import nested
+from grader import devices, nested
 from grader.answers.door import around
 from grader.answers.kept import Became, numbered
 from grader.answers.switches import OF_CALLS
@@ -45,6 +45,15 @@ MOST_SEEN = 100
 NUMBERED = re.compile(r"tensor (\d+|of its own)$")
 # stands for the pipe until there is one
 _NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+# seconds of work that a worker may need to begin on a GPU
+CONTEXT_LIMIT = 120.0
+
+
+LONGEST_REASON = 200
+
+
+class BrokenDevice(Exception):
+    """A worker's device does nothing more."""
 
 
 class RemoteWorld(End):
@@ -56,6 +65,7 @@ class RemoteWorld(End):
         names: every chapter's stem with the names of its exercises.
         seconds: how long the answer may take in one check.
         home: the device that the other process works on.
+        lacks: what that device cannot do; a check that needs it is not run.
         earlier: what stands for exercises of earlier chapters, whatever the answer has there.
     """
 
@@ -67,7 +77,9 @@ class RemoteWorld(End):
         seconds: float = 10.0,
         home: str = "cpu",
         earlier: Mapping[str, Any] | None = None,
+        lacks: Collection[str] = (),
     ) -> None:
+        self.lacks = lacks
         self.earlier = earlier or {}
         self._start, self.sources, self.names = start, sources, names
         self.patience = Patience(seconds)
@@ -244,12 +256,17 @@ class RemoteWorld(End):
 
     def exchange(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
         """Ask the worker; one that is not there is started, one that is lost is said so."""
+        if self.lacks:
+            for name in (say.get("dtype"), *(meta[0] for meta in (parcel.metas if parcel else ()))):
+                self._require(name)
         if self.process is None:
             self.process = self._start()
             self.channel = self.process.channel
             self.channel.more = self.patience.more
             self.patience.started(self.process)
-            with self.patience.apart(), self._asking():
+            # on a GPU it makes its context now, which takes as long as it takes
+            seconds = self.patience.seconds if self.place == "cpu" else CONTEXT_LIMIT
+            with self.patience.apart(seconds), self._asking():
                 self._hand_over()
         if self._beginning is not None and kind != "load":
             say = {**say, "begin": self._beginning}
@@ -260,9 +277,21 @@ class RemoteWorld(End):
         apart = self.patience.apart() if kind == "load" else contextlib.nullcontext()
         with apart, self._asking(), self._watched():
             reply = super().exchange(kind, say, parcel)
+        if self.place != "cpu":
+            self._refuse_broken(reply.header.get("raised"))
         if kind == "backward" and "raised" not in reply.header:
             self._listen(reply)
         return reply
+
+    def _refuse_broken(self, raised: Any) -> None:
+        """Let go of a worker whose device does nothing more, or every later check would fail.
+
+        Raises:
+            Lost: it is such a one.
+        """
+        why = raised.get("device") if type(raised) is dict else None
+        if type(why) is str and why:
+            raise self._gone(BrokenDevice(printable(why)[:LONGEST_REASON]))
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
@@ -522,9 +551,19 @@ class RemoteWorld(End):
         known = next((n for n, one in self._generators.items() if one is value), None)
         if known is not None:
             return [known, None]
+        self._require("generator")
         number = len(self._generators) + 1
         self._generators[number] = value
         return [number, parcel.tensor(value.get_state())]
+
+    def _require(self, what: Any) -> None:
+        """Leave the check where the other process's device does not have what it needs.
+
+        Raises:
+            NotHere: so it is.
+        """
+        if what in self.lacks:
+            raise devices.NotHere(what, self.place)
 
     def opened(self, key: str, inner: Any, message: Opened) -> Any:
         """Turn what the worker says into a value."""
@@ -543,7 +582,7 @@ class RemoteWorld(End):
                 made.kit_number, made.kit_exercise = inner[2], self._calling
                 made.kit_reached = self._reached
             return made
-        if key == "c" and type(inner) is str and inner.split(":")[0] in ("cpu", "cuda", "meta"):
+        if key == "c" and type(inner) is str and (devices.is_name(inner) or inner[:4] == "meta"):
             with contextlib.suppress(RuntimeError):
                 return torch.device(inner)
         raise WireError("a value of no known kind")
@@ -678,9 +717,12 @@ class RemoteWorld(End):
             verdict, says = "timeout", "did not come back in time and was ended"
         elif isinstance(problem, WireError):
             verdict, says = "error", f"sent something that is no answer: {problem}"
+        elif isinstance(problem, BrokenDevice):
+            place = devices.kind(self.place)
+            verdict, says = "crashed", f"left {place} broken and was ended: {problem}"
         else:
             verdict, says = "crashed", ""
-        end = process.end(expected=verdict != "crashed") if process is not None else Ending()
+        end = process.end(expected=bool(says)) if process is not None else Ending()
         return Lost("killed" if end.from_outside else verdict, says or end.says)
 
     def upset(self, problem: Exception) -> Lost:
@@ -709,6 +751,8 @@ def _told(holder: Any) -> Any:
 
 def _same(sent: Tensor, now: Tensor) -> bool:
     """Tell whether two tensors of one dtype are the same to the bit."""
+    if not sent.numel():  # what is empty has strides of any kind
+        return sent.shape == now.shape
     one, other = (v.detach().contiguous().reshape(-1).view(torch.uint8) for v in (sent, now))
     return torch.equal(one, other)
 

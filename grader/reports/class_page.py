@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from grader.reports.class_summary import BINS, ClassSummary, summary
-from grader.reports.digest import NOT_RUN
+from grader.reports.digest import not_run
 from grader.reports.moved import EarlierScores
 from grader.reports.roster import Roster
 from grader.reports.text import one_line
-from grader.results import DEVICES, Run
+from grader.results import Run
 
 TEMPLATES = Path(__file__).parent / "templates"
 # slips that are shown with a message in full; rarer ones are only named
@@ -40,13 +40,13 @@ def context(
         submission.identity: (one_line(submission.identity), link)
         for submission, link in zip(run.submissions, links, strict=True)
     }
-    ran = [d for d in DEVICES if run.devices[d] == "run"]
+    ran = [d for d in run.devices if run.devices[d] == "run"]
     return {
         "whole": whole,
         "pages": pages,
         "rows": _rows(run, whole, links),
         "ran": ran,
-        "not_run": {d: NOT_RUN[run.devices[d]] for d in DEVICES if d not in ran},
+        "not_run": {d: not_run(run, d) for d in run.devices if d not in ran},
         "bins": _histogram(whole),
         "median_at": _at(whole.scores.quartiles[2], whole) if whole.scores.quartiles else None,
         "chapters": _by_chapter(whole),

@@ -14,7 +14,7 @@ from fractions import Fraction
 from grader.reports.message import parts
 from grader.reports.moved import EarlierScores, Moved, compare
 from grader.reports.roster import Roster
-from grader.results import DEVICES, ExerciseResult, Run, State, SubmissionResult, number
+from grader.results import ExerciseResult, Run, State, SubmissionResult, number
 
 STATES: tuple[State, ...] = ("solved", "to polish", "wrong", "not started", "not run")
 BINS = 10
@@ -138,7 +138,7 @@ def summary(
         roster: the course's students, to tell who is absent.
     """
     graded = [submission for submission in run.submissions if not submission.problem]
-    members = tuple(_member(submission) for submission in run.submissions)
+    members = tuple(_member(run, submission) for submission in run.submissions)
     return ClassSummary(
         scores=_spread(graded),
         functions=tuple(_functions(graded)),
@@ -164,8 +164,8 @@ def stands_at(submission: SubmissionResult) -> tuple[str, State] | None:
     return None
 
 
-def _member(submission: SubmissionResult) -> ClassMember:
-    reported = {device: submission.reported(device) for device in DEVICES}
+def _member(run: Run, submission: SubmissionResult) -> ClassMember:
+    reported = {device: submission.reported(device) for device in run.devices}
     at, state = stands_at(submission) or (None, None)
     return ClassMember(
         id=submission.identity,

@@ -9,18 +9,18 @@ from fractions import Fraction
 from pathlib import Path
 
 from grader.reports.text import cell
-from grader.results import DEVICES, ExerciseResult, Run, SubmissionResult, number
+from grader.results import ExerciseResult, Run, SubmissionResult, number
 
 
 def write(run: Run, path: Path) -> None:
     """Write a row for each submission; a device that was not run is an empty cell, never 0."""
     names = list(dict.fromkeys(e.exercise for s in run.submissions for e in s.exercises))
-    columns = [(name, device) for device in DEVICES for name in names]
-    through = [f"{device} follow_through" for device in DEVICES]
+    columns = [(name, device) for device in run.devices for name in names]
+    through = [f"{device} follow_through" for device in run.devices]
     further = any(submission.of("beyond") for submission in run.submissions)
-    header = ["id", "status", "problem", *DEVICES, "max", "seed", *through, "because", "unused"]
+    header = ["id", "status", "problem", *run.devices, "max", "seed", *through, "because", "unused"]
     header += [] if run.pass_mark is None else ["passed"]
-    header += [f"{device} beyond" for device in DEVICES] if further else []
+    header += [f"{device} beyond" for device in run.devices] if further else []
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     header += [f"{cell(name)} {device}" for name, device in columns]
@@ -37,16 +37,16 @@ def _row(
     yield cell(submission.identity)
     yield "ungradable" if submission.problem else "graded"
     yield cell(submission.problem or "")
-    yield from (_points(submission.reported(device)) for device in DEVICES)
+    yield from (_points(submission.reported(device)) for device in run.devices)
     yield _points(submission.maximum)
     yield str(run.seed_of(submission))
-    yield from (_points(submission.reported_follow_through(device)) for device in DEVICES)
+    yield from (_points(submission.reported_follow_through(device)) for device in run.devices)
     yield cell("; ".join(_waiting(submission)))
     yield cell(", ".join(submission.unused))
     if run.pass_mark is not None:
         yield "yes" if run.is_enough(submission) else "no"
     if further:
-        yield from (_points(submission.beyond(device)) for device in DEVICES)
+        yield from (_points(submission.beyond(device)) for device in run.devices)
     exercises = {exercise.exercise: exercise for exercise in submission.exercises}
     for name, device in columns:
         yield _earned(exercises.get(name), device if device in submission.devices else None)

@@ -10,7 +10,6 @@ from itertools import groupby
 
 from grader.reports.text import one_line, shown
 from grader.results import (
-    DEVICES,
     CheckResult,
     ExerciseResult,
     Run,
@@ -24,6 +23,7 @@ NOT_RUN = {
     "not asked": "not run: not asked for",
     "run": "not run",
 }
+LONGEST_REASON = 300
 BECAUSE = re.compile(r"^  Because +(.+?)(?=\n  \S|\Z)", re.MULTILINE | re.DOTALL)
 CHANGES = re.compile(r"-?\d[\d.e+-]*|\binf\b|\bnan\b|\[[\d, ]*\]")
 
@@ -62,13 +62,17 @@ class Problem:
 def problems(exercise: ExerciseResult, *devices: str) -> list[Problem]:
     """List what is wrong with an exercise, the same on two devices once."""
     found: dict[tuple[object, ...], Problem] = {}
-    for device in devices or DEVICES:
+    for device in devices or _of(exercise):
         for problem in _on(exercise, device):
             key = (problem.verdict, _reason(problem.message, problem.slip), problem.checks)
             known = found.get(key)
             both = replace(known, devices=(*known.devices, device)) if known else problem
             found[key] = both
     return list(found.values())
+
+
+def _of(exercise: ExerciseResult) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(check.device for check in exercise.checks))
 
 
 def _on(exercise: ExerciseResult, device: str) -> Iterator[Problem]:
@@ -107,8 +111,16 @@ def score_on(run: Run, submission: SubmissionResult, device: str) -> str:
     """Say the score of a device, or why there is none."""
     score = submission.reported(device)
     if score is None:
-        return NOT_RUN[run.devices[device]]
+        return not_run(run, device)
     return f"{number(score):g} of {number(submission.maximum):g} points"
+
+
+def not_run(run: Run, device: str) -> str:
+    """Say why there is no result of a device."""
+    why = run.reasons.get(device)
+    if why is None:
+        return NOT_RUN[run.devices[device]]
+    return f"not run: {one_line(shown(why))[:LONGEST_REASON]}"
 
 
 def beyond(submission: SubmissionResult) -> str:

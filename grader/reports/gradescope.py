@@ -14,7 +14,7 @@ from grader.reports.digest import as_text, beyond, counts, problems, score_on
 from grader.reports.json_report import kit
 from grader.reports.text import encodable, one_line, shown
 from grader.reports.visible import for_students
-from grader.results import DEVICES, ExerciseResult, Run, SubmissionResult, number
+from grader.results import ExerciseResult, Run, SubmissionResult, number
 
 
 def write(run: Run, path: Path) -> None:
@@ -66,7 +66,7 @@ def refusal(form: str, submissions: int) -> str:
 def _summary(run: Run, submission: SubmissionResult) -> str:
     if submission.problem:
         return f"This could not be graded: {shown(submission.problem)}"
-    scores = [f"{device}: {score_on(run, submission, device)}" for device in DEVICES]
+    scores = [f"{device}: {score_on(run, submission, device)}" for device in run.devices]
     further = beyond(submission)
     scores += [f"beyond the seven chapters, and no part of the score: {further}"] if further else []
     return "\n".join([counts(submission), *scores])

@@ -16,12 +16,12 @@ from urllib.parse import quote
 
 from grader.reports import class_page, similar
 from grader.reports.digest import (
-    NOT_RUN,
     beyond,
     brief,
     chapters,
     counts,
     device_ready,
+    not_run,
     problems,
     score_on,
 )
@@ -31,7 +31,7 @@ from grader.reports.moved import EarlierScores
 from grader.reports.roster import Roster
 from grader.reports.text import one_line, shown
 from grader.reports.visible import for_students
-from grader.results import DEVICES, ExerciseResult, Run, SubmissionResult, number
+from grader.results import ExerciseResult, Run, SubmissionResult, number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -139,7 +139,7 @@ def page_of(pages: Environment, run: Run, submission: SubmissionResult) -> str:
     return pages.get_template("page.html").render(
         name=one_line(submission.identity),
         problem=shown(submission.problem) if submission.problem else None,
-        scores={device: score_on(run, submission, device) for device in DEVICES},
+        scores={device: score_on(run, submission, device) for device in run.devices},
         ran=submission.devices,
         ready=device_ready(submission),
         beyond=beyond(submission),
@@ -155,10 +155,8 @@ def page_of(pages: Environment, run: Run, submission: SubmissionResult) -> str:
 
 def _exercise(run: Run, submission: SubmissionResult, exercise: ExerciseResult) -> dict[str, Any]:
     states = {
-        device: exercise.state(device)
-        if device in submission.devices
-        else NOT_RUN[run.devices[device]]
-        for device in DEVICES
+        device: exercise.state(device) if device in submission.devices else not_run(run, device)
+        for device in run.devices
     }
     idle = {states[device] for device in submission.devices} <= {"not started"}
     return {
@@ -167,7 +165,7 @@ def _exercise(run: Run, submission: SubmissionResult, exercise: ExerciseResult) 
         "earned": {device: exercise.earned(device) for device in submission.devices},
         "states": states,
         "passed": {d: sum(c.passed for c in exercise.on(d)) for d in submission.devices},
-        "total": exercise.total,
+        "total": exercise.due(submission.counted),
         "problems": [] if idle else problems(exercise, *submission.devices),
     }
 

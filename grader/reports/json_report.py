@@ -10,7 +10,7 @@ from typing import Any
 
 from grader.reports import gzipped
 from grader.reports.text import encodable
-from grader.results import DEVICES, CheckResult, ExerciseResult, Run, SubmissionResult, number
+from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult, number
 
 
 def write(run: Run, path: Path) -> None:
@@ -20,7 +20,7 @@ def write(run: Run, path: Path) -> None:
 
 def write_first(run: Run, path: Path) -> None:
     """Write schema 1: every check of the seven chapters, and nothing beside the verdicts."""
-    _write(run, path, 1, _first_submission)
+    _write(run, path, 1, lambda submission: _first_submission(run, submission))
 
 
 def _write(
@@ -43,32 +43,33 @@ def kit(run: Run) -> dict[str, Any]:
         "devices": run.devices,
         "isolation": run.isolation,
         **({} if run.earlier == "own" else {"earlier": run.earlier}),
+        **({"reasons": run.reasons} if run.reasons else {}),
     }
 
 
-def _first_submission(submission: SubmissionResult) -> dict[str, Any]:
+def _first_submission(run: Run, submission: SubmissionResult) -> dict[str, Any]:
     return {
         "id": encodable(submission.identity),
         **({} if submission.seed is None else {"seed": submission.seed}),
         "status": "ungradable" if submission.problem else "graded",
         "problem": encodable(submission.problem) if submission.problem else None,
         "max": number(submission.maximum),
-        "score": {device: points(submission.reported(device)) for device in DEVICES},
-        "exercises": [_exercise(e, submission.devices) for e in submission.of("core")],
+        "score": {device: points(submission.reported(device)) for device in run.devices},
+        "exercises": [_exercise(run, e, submission.devices) for e in submission.of("core")],
     }
 
 
 def _submission(run: Run, submission: SubmissionResult) -> dict[str, Any]:
     devices = submission.devices
-    through = {device: points(submission.reported_follow_through(device)) for device in DEVICES}
+    through = {device: points(submission.reported_follow_through(device)) for device in run.devices}
     return {
-        **_first_submission(submission),
+        **_first_submission(run, submission),
         "follow_through": through,
         **({} if run.pass_mark is None else {"passed": run.is_enough(submission)}),
-        "beyond": {device: points(submission.beyond(device)) for device in DEVICES},
+        "beyond": {device: points(submission.beyond(device)) for device in run.devices},
         "unused": [encodable(name) for name in submission.unused],
         "notes": [encodable(note) for note in submission.notes],
-        "exercises": [_with_reasons(exercise, devices) for exercise in submission.exercises],
+        "exercises": [_with_reasons(run, exercise, devices) for exercise in submission.exercises],
     }
 
 
@@ -77,23 +78,24 @@ def points(score: Fraction | None) -> float | None:
     return None if score is None else number(score)
 
 
-def _exercise(exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[str, Any]:
+def _exercise(run: Run, exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[str, Any]:
     return {
         "exercise": exercise.exercise,
         "points": number(exercise.points),
         "devices": {
-            device: _device(exercise, device) if device in devices else None for device in DEVICES
+            device: _device(exercise, device) if device in devices else None
+            for device in run.devices
         },
         "checks": [_check(check) for check in exercise.checks],
     }
 
 
-def _with_reasons(exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[str, Any]:
-    told = _exercise(exercise, devices)
+def _with_reasons(run: Run, exercise: ExerciseResult, devices: tuple[str, ...]) -> dict[str, Any]:
+    told = _exercise(run, exercise, devices)
     for device in devices:
         told["devices"][device] |= {
             "passed": sum(check.passed for check in exercise.on(device)),
-            "total": exercise.total,
+            "total": exercise.due(device),
             "follow_through": number(exercise.follow_through(device)),
         }
     because = (name for device in devices for name in exercise.because(device))

@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from grader.reports.digest import NOT_RUN, headline
+from grader.reports.digest import headline, not_run
 from grader.reports.text import for_log, one_line, shown
-from grader.results import DEVICES, CheckResult, ExerciseResult, Run, SubmissionResult, number
+from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult, number
 
 KINDS = {
     "passed": None,
     "failed": "failure",
     "forbidden": "failure",
     "not started": "skipped",
+    "not run": "skipped",
     "error": "error",
     "timeout": "error",
     "crashed": "error",
@@ -67,9 +68,9 @@ def _properties(run: Run, submission: SubmissionResult) -> Iterator[tuple[str, s
     yield "kit.seed", str(run.seed_of(submission))
     yield "kit.isolation", for_log(one_line(run.isolation))
     yield "max", f"{number(submission.maximum):.2f}"
-    for device in DEVICES:
+    for device in run.devices:
         score = submission.reported(device)
-        said = NOT_RUN[run.devices[device]] if score is None else f"{number(score):.2f}"
+        said = not_run(run, device) if score is None else f"{number(score):.2f}"
         yield f"score.{device}", said
         further = submission.beyond(device)
         if further is not None:

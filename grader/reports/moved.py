@@ -79,7 +79,7 @@ def read(path: Path) -> EarlierScores:
 
 
 def _score(score: dict[str, Any]) -> dict[str, float | None]:
-    return {d: None if score.get(d) is None else float(score[d]) for d in DEVICES}
+    return {d: None if score.get(d) is None else float(score[d]) for d in (*DEVICES, *score)}
 
 
 def compare(run: Run, earlier: EarlierScores) -> Moved:

@@ -21,7 +21,8 @@ DOTS = "..."
 def show_scores(graded: Sequence[SubmissionResult], console: Console) -> None:
     """Print a row for each submission: what gives way is the names, then what tells the least."""
     further = any(submission.of("beyond") for submission in graded)
-    scored = DEVICES if not further or any(one.of("core") for one in graded) else ()
+    every = dict.fromkeys((*DEVICES, *(name for one in graded for name in one.devices)))
+    scored = tuple(every) if not further or any(one.of("core") for one in graded) else ()
     columns = [*scored, *(["beyond"] if further else []), *STATES, "device-ready"]
     rows = [_cells(submission, scored, further) for submission in graded]
     titled = zip(columns, *rows, strict=True)

@@ -20,9 +20,9 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from grader.reports.digest import NOT_RUN
+from grader.reports.digest import not_run
 from grader.reports.scores import clean, in_cells, points, show_scores
-from grader.results import DEVICES, Run, SubmissionResult
+from grader.results import Run, SubmissionResult
 
 NAME = 24
 # so many files of one submission
@@ -105,9 +105,9 @@ def show(run: Run, unchanged: int = 0) -> None:
     console.print(Text(f"\n{_summary(run, unchanged)}"), soft_wrap=True)
     if run.isolation:
         console.print(f"isolation: {run.isolation}")
-    for device in DEVICES:
+    for device in run.devices:
         if run.devices[device] != "run":
-            console.print(f"{device}: {NOT_RUN[run.devices[device]]}")
+            console.print(Text(f"{device}: {not_run(run, device)}"), soft_wrap=True)
 
 
 def _say_of_each(run: Run, console: Console) -> None:

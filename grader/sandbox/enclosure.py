@@ -74,7 +74,7 @@ def _enclose_on_linux(walls: Walls, isolation: Isolation) -> None:
         namespaces.unshare(("mount",), isolation.namespaces)
         room.enter(seen, walls.scratch, (user, group), walls.gpu)
     os.chdir(scratch or "/")
-    environment.settle(scratch)
+    environment.settle(scratch, gpu=walls.gpu)
     limits.put_up(figures)  # in a user namespace already, or threads of others would count
     if isolation.own_uid:
         identity.become(user)
@@ -131,4 +131,5 @@ def _files(seen: places.VisibleFiles, in_room: bool, gpu: bool) -> Iterator[tupl
         yield path, landlock.USE_DEVICE
     if gpu:
         yield from ((path, landlock.READ) for path in places.process_facts())
+        yield places.own_threads(), landlock.NAME
         yield Path("/dev/shm"), landlock.WRITE

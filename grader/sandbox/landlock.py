@@ -33,6 +33,8 @@ LIST = _rights("read_dir")
 WRITE = READ | _rights(
     "write_file", "remove_dir", "remove_file", "make_dir", "make_reg", "refer", "truncate"
 )
+# some open a file for writing by emptying it
+NAME = READ | _rights("write_file", "truncate")
 USE_DEVICE = _rights("read_file", "write_file", "read_dir", "ioctl_dev")
 _OF_A_FILE = _rights("execute", "write_file", "read_file", "truncate", "ioctl_dev")
 

@@ -131,6 +131,11 @@ def process_facts() -> Iterator[Path]:
     yield from (Path("/proc", name) for name in _PROCESS_FACTS_OF_GPU)
 
 
+def own_threads() -> Path:
+    """Return where drivers from 570 on write the names of their threads, `<thread>/comm`."""
+    return Path("/proc/self").resolve() / "task"
+
+
 def without_hidden(seen: VisibleFiles) -> Iterator[tuple[Path, bool]]:
     """Cut what is shown into pieces that hold nothing hidden.
 

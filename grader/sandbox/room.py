@@ -8,7 +8,7 @@ import struct
 from pathlib import Path
 
 from grader.sandbox.kernel import call
-from grader.sandbox.places import VisibleFiles, devices
+from grader.sandbox.places import VisibleFiles, devices, own_threads
 
 SCRATCH = Path("/scratch")
 _SHARED_MEMORY = Path("/dev/shm")
@@ -68,13 +68,25 @@ def enter(seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool) -
     (_SHARED_MEMORY if gpu else SCRATCH).mkdir(parents=True, exist_ok=True)
     call("umount2", f"/{_OUTSIDE}".encode(), _DETACH)
     os.rmdir(f"/{_OUTSIDE}")
-    attributes = struct.pack("<QQQQ", _READ_ONLY | _NO_SUID, 0, 0, 0)
-    memory = ctypes.create_string_buffer(attributes, len(attributes))
-    call("mount_setattr", _HERE, b"/", _RECURSIVE, memory, len(attributes))
+    _set_attributes("/", _READ_ONLY | _NO_SUID)
+    if gpu:
+        _let_name_threads(own_threads())
     if scratch:
         _mount_scratch(SCRATCH, scratch, owner)
     if gpu:
         _mount_scratch(_SHARED_MEMORY, scratch or 1, owner)
+
+
+def _let_name_threads(at: Path) -> None:
+    """Let a GPU's drivers write the names of this process's threads; the rest of /proc stays."""
+    call("mount", os.fsencode(at), os.fsencode(at), None, _BIND, None)
+    _set_attributes(str(at), 0, _READ_ONLY)
+
+
+def _set_attributes(at: str, put: int, taken: int = 0) -> None:
+    attributes = struct.pack("<QQQQ", put, taken, 0, 0)
+    memory = ctypes.create_string_buffer(attributes, len(attributes))
+    call("mount_setattr", _HERE, os.fsencode(at), _RECURSIVE, memory, len(attributes))
 
 
 def _show(path: Path) -> None:

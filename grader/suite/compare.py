@@ -255,7 +255,7 @@ def close(
 
 def plain(values: Tensor) -> Tensor:
     """Return the values in float64 on the CPU, cut from any graph."""
-    return values.detach().to("cpu", torch.float64)
+    return values.detach().cpu().double()
 
 
 def equal(actual: Any, expected: Any, label: str = "the result") -> None:

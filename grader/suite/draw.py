@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from grader import devices
+
 _STREAMS: list[np.random.RandomState] = []
 
 
@@ -68,10 +70,12 @@ class Draw:
 
     def generator(self, label: object) -> torch.Generator:
         """Make a generator on the device; the same label, the same numbers."""
+        self._require("generator")
         return torch.Generator(self.device).manual_seed(derived(self.seed, self.name, label))
 
     def tensor(self, values: object, dtype: torch.dtype | None = None) -> Tensor:
         """Put literal `values` on the device, by default in this draw's dtype."""
+        self._require(str(dtype or self.dtype).removeprefix("torch."))
         return torch.tensor(values, dtype=dtype or self.dtype, device=self.device)
 
     def __call__(self, *shape: int, scale: float = 1.0) -> Tensor:
@@ -102,4 +106,18 @@ class Draw:
         return choices[int(self._stream.randint(len(choices)))]
 
     def _put(self, values: object) -> Tensor:
-        return torch.as_tensor(np.asarray(values, dtype=np.float64)).to(self.device, self.dtype)
+        # rounded first: a device may have no float64
+        rounded = torch.as_tensor(np.asarray(values, dtype=np.float64)).to(self.dtype)
+        if self.device.type == "cpu":
+            return rounded
+        self._require(str(self.dtype).removeprefix("torch."))
+        return rounded.to(self.device)
+
+    def _require(self, what: str) -> None:
+        """Leave the check where the device does not have what it needs.
+
+        Raises:
+            NotHere: so it is.
+        """
+        if self.device.type != "cpu" and what in devices.lacks(str(self.device)):
+            raise devices.NotHere(what, str(self.device))

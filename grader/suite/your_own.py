@@ -204,7 +204,7 @@ def told_by_rounding(
 
 def _off_one(weights: Tensor) -> Tensor:
     """Return how far the sum of each row is off 1, with no rounding of its own."""
-    exact = weights.detach().to("cpu", torch.float64)
+    exact = weights.detach().cpu().double()
     coarse = (exact * 2.0**40).round() / 2.0**40
     return ((coarse.sum(-1) - 1) + (exact - coarse).sum(-1)).flatten()
 

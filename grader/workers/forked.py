@@ -83,20 +83,29 @@ class Nursery:
     Args:
         isolation: the walls that are put up around them; None for none but those of a process.
         hidden: what they must not read even where it lies under what they may.
+        gpu: whether they use one. Then nothing is worked out before the fork, not even to warm up:
+            neither CUDA nor the threads of a backward pass on a GPU survive it.
     """
 
-    def __init__(self, isolation: Isolation | None = None, hidden: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        isolation: Isolation | None = None,
+        hidden: Sequence[Path] = (),
+        *,
+        gpu: bool = False,
+    ) -> None:
         mine, theirs = socket.socketpair()
         house = {
             "isolation": None if isolation is None else isolation.to_json(),
             "hidden": [str(path) for path in hidden],
+            "gpu": gpu,
         }
         with theirs:
             command = [sys.executable, "-s", "-c", START, str(ROOT)]
             self._process = subprocess.Popen(
                 [*command, str(theirs.fileno()), json.dumps(house)],
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                cwd="/", env=clean_environment(),
+                cwd="/", env=clean_environment(gpu=gpu),
             )  # fmt: skip
         self._control = mine
         self._control.settimeout(PATIENCE)
@@ -162,6 +171,52 @@ class Nursery:
             raise NurseryError("the process that starts workers has ended")
         said: dict[str, Any] = json.loads(text)
         return said
+
+
+class Nurseries:
+    """A nursery for the CPU, and one for a GPU once a worker is to use it.
+
+    Args:
+        isolation: the walls that are put up around workers; None for none but those of a process.
+        hidden: what they must not read even where it lies under what they may.
+        on_gpu: the walls of those that use a GPU.
+    """
+
+    def __init__(
+        self,
+        isolation: Isolation | None = None,
+        hidden: Sequence[Path] = (),
+        on_gpu: Isolation | None = None,
+    ) -> None:
+        self._on_gpu, self._hidden = on_gpu, hidden
+        self._for_cpu = Nursery(isolation, hidden)
+        self._for_gpu: Nursery | None = None
+
+    def wait(self) -> None:
+        """Wait until it can start workers; one for a GPU is waited for when it is needed.
+
+        Raises:
+            NurseryError: it cannot.
+        """
+        self._for_cpu.wait()
+
+    def start(self, job: WorkerJob) -> Forked:
+        """Start a worker.
+
+        Raises:
+            NurseryError: it cannot be started, or cannot be shut in.
+        """
+        if job.home == "cpu":
+            return self._for_cpu.start(job)
+        if self._for_gpu is None:
+            self._for_gpu = Nursery(self._on_gpu, self._hidden, gpu=True)
+        return self._for_gpu.start(job)
+
+    def close(self) -> None:
+        """End the nurseries and all of their workers."""
+        for nursery in (self._for_cpu, self._for_gpu):
+            if nursery is not None:
+                nursery.close()
 
 
 class Forked:

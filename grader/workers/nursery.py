@@ -2,7 +2,8 @@
 
 It is started afresh, not forked, and imports nothing of the kit that knows what is right: a child
 can read all the memory that it inherits. It keeps to one thread, because a child forked after a
-parallel operation hangs, and never touches CUDA, which cannot be started again after a fork.
+parallel operation hangs, and never touches CUDA, which cannot be started again after a fork: what
+workers on a GPU are forked from has worked nothing out at all.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grader import devices
 from grader.remote.inputs import mapped
 from grader.sandbox import (
     Isolation,
@@ -32,6 +34,7 @@ from grader.sandbox import (
 from grader.workers import cores
 
 LONGEST = 2**16
+LONGEST_PROBLEM = 2000
 # what a check leaves behind is little: to look for rubbish after every 700 objects is too often
 SELDOM = (20_000, 20, 20)
 # says that a worker has been shut in; its number follows
@@ -54,11 +57,12 @@ def main() -> None:
     except SandboxError as problem:
         _tell(control, {"problem": str(problem)})
         os._exit(1)
-    _warm_up()
-    if isolation is not None:
+    _warm_up(gpu=house["gpu"])
+    if isolation is not None and not house["gpu"]:
         from grader.workers import warm
 
         narrow(isolation, warm.at_work)
+    if isolation is not None:
         # what is imported from now on is a student's; the kit's own folders are not to be found
         sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != KIT]
     _tell(control, {"ready": True})
@@ -66,7 +70,8 @@ def main() -> None:
     os._exit(0)
 
 
-def _warm_up() -> None:
+def _warm_up(*, gpu: bool) -> None:
+    """Load what workers need; for a GPU's, each of them does the rest for itself."""
     import torch
 
     # the environment asks for one thread already; torch 2.4, asked again, starts threads first, and
@@ -76,7 +81,8 @@ def _warm_up() -> None:
     from grader.remote import worker  # noqa: F401
     from grader.workers import warm
 
-    warm.up()
+    if not gpu:
+        warm.up()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*SELDOM)
@@ -123,7 +129,7 @@ class Nurse:
         with os.fdopen(reader, "rb") as told:
             said = told.read().decode()
         if not said.startswith(IN):
-            return {"pid": child, "problem": said or "it ended before it was shut in"}
+            return {"pid": child, "problem": said or "it ended before it was ready"}
         return {"pid": child, "number": int(said.removeprefix(IN))}
 
     def _be_worker(self, job: dict[str, Any], channel: int, inputs: int, told: int) -> None:
@@ -134,8 +140,10 @@ class Nurse:
                 number = int(os.readlink("/proc/self"))  # in a pid namespace it has another one
                 memory = mapped(inputs)
                 self._be_shut_in(job, channel, told)
-            except Exception as error:
-                problem = str(error) or type(error).__name__
+                if job["home"] != "cpu":
+                    _settle_on(job["home"], job["memory"])
+            except BaseException as error:
+                problem = f"{type(error).__name__}: {error}".strip(": ")[:LONGEST_PROBLEM]
             os.write(told, (problem or f"{IN}{number}").encode())
             os.close(told)
             if not problem:
@@ -193,6 +201,17 @@ def _work(job: dict[str, Any], channel: int, memory: Any) -> None:
         _out_of_sight()
     with contextlib.suppress(EOFError, OSError):
         worker.run()
+
+
+def _settle_on(device: str, megabytes: int) -> None:
+    """Make this worker's own context on its device, before any check's clock runs."""
+    from grader.remote import context
+    from grader.workers import warm
+
+    devices.be_at_home(device)
+    context.bound(device, megabytes)
+    warm.up()
+    warm.on(device)
 
 
 def _out_of_sight() -> None:

@@ -37,6 +37,14 @@ def up() -> None:
     Crossing(lambda _: "").call(_learned, [*inputs, nn.Embedding(2, 2)], {})
 
 
+def on(device: str) -> None:
+    """Use a device once: what starts there takes seconds, on a GPU."""
+    weight = torch.ones(2, 2).to(device).requires_grad_()
+    torch.softmax(weight @ weight, -1).sum().backward()
+    assert weight.grad is not None
+    weight.grad.cpu()
+
+
 def at_work() -> None:
     """Do what may load a library only when it is first done; for a process that is not kept."""
     import ctypes

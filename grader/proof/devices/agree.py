@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +22,21 @@ Replaced = dict[str, Callable[..., Any]]
 Trial = tuple[str, Check, Callable[[], tuple[World, Replaced]]]
 
 
-def dry_runs_agree(known: Catalogue, here: Setting, there: Setting) -> Figure:
+def dry_runs_agree(
+    known: Catalogue, here: Setting, there: Setting, chosen: Collection[str] | None = None
+) -> Figure:
     """Every program, slip, spoil and variant does on the GPU as its dry run says.
 
     Args:
         known: the chapters.
         here: the CPU, where checks of devices are dry runs.
         there: the GPU, where they are not.
+        chosen: exercises, by their full names; None for all.
     """
     figure = Figure("dry runs that agree with the GPU")
     for name, check, make in _trials(known):
+        if chosen is not None and f"{check.stem}.{check.exercise}" not in chosen:
+            continue
         world, replaced = make()
         dry, _ = run(check, world, here, replaced)
         world, replaced = make()

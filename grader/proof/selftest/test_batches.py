@@ -64,7 +64,7 @@ class AtOnce:
     opened = 0
     seeds: typing.ClassVar[list[int]] = []
 
-    def __init__(self, limits, isolation, core=None, earlier="own"):
+    def __init__(self, limits, isolation, core=None, earlier="own", on_gpu=None):
         AtOnce.opened += 1
 
     def __enter__(self):

@@ -120,7 +120,7 @@ def test_the_file_that_is_broken_is_named_and_not_those_that_import_it(submissio
     ("options", "says"),
     [
         (["--answers=no/such/folder"], "there is no folder"),
-        (["--device", "tpu"], "takes cpu or cuda"),
+        (["--device", "tpu"], "there is no device `tpu`"),
     ],
 )
 def test_bad_options(options, says):

@@ -142,12 +142,24 @@ def test_walls_of_a_gpu_are_lower_only_where_they_must(walls):
     if not walls.complete:
         pytest.skip("this machine's walls are lower anyway")
     _, results = drill("current", "--gpu")
-    assert through(results) == {
-        *("memory_at_once", "memory_bit_by_bit", "memory_mapped", "memory_shared"),
-        *("memory_shared_of_a_device", "memory_that_grows_down", "memory_made_read_only"),
-        *("memory_locked", "file_in_memory", "open_files", "pair_of_sockets"),
-        *("send_descriptor", "judge_is_there", "write_to_shared_memory", "read_library"),
+    from grader.sandbox.drill.run import OPEN_WITH_GPU
+
+    assert through(results) == OPEN_WITH_GPU
+
+
+@pytest.mark.parametrize("without", [("namespaces", "own_uid"), ("landlock",)])
+def test_what_a_gpu_worker_may_write_of_its_threads_reaches_nobody_else(without, walls):
+    if not (walls.complete and walls.landlock and walls.room):
+        pytest.skip("this machine's walls are lower anyway")
+    _, results = drill("current", "--gpu", without=without)
+    got = through(results)
+    assert "name_own_thread" in got
+    assert not got & {
+        *("write_to_judges_threads", "write_to_nurserys_threads", "write_beside_own_threads"),
+        "write_kernel_setting",
     }
+    # as root without a user of its own it writes to all that is its own, which Landlock cannot part
+    assert walls.namespaces != "root" or ("write_to_own_threads" in got) == ("own_uid" in without)
 
 
 @pytest.mark.parametrize(

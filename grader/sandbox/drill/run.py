@@ -30,6 +30,17 @@ from grader.sandbox.walls import Walls
 MODULES = (reading, writing, processes, network, kernel_calls, floods)
 SECRET = b"JUDGE-SECRET"
 _KIT = Path(__file__).parents[3]
+# what gets through a GPU worker's walls, which are lower where they must be: memory is watched from
+# outside, and drivers share it, talk on sockets of their own and name their threads
+OPEN_WITH_GPU = frozenset(
+    (
+        *("memory_at_once", "memory_bit_by_bit", "memory_mapped", "memory_shared"),
+        *("memory_shared_of_a_device", "memory_that_grows_down", "memory_made_read_only"),
+        *("memory_locked", "file_in_memory", "open_files", "pair_of_sockets"),
+        *("send_descriptor", "judge_is_there", "write_to_shared_memory", "read_library"),
+        "name_own_thread",
+    )
+)
 _SECONDS = 20
 _THROUGH, _STOPPED = "through: ", "stopped: "
 

@@ -6,6 +6,8 @@ import contextlib
 import ctypes
 import os
 import stat
+import threading
+import time
 from pathlib import Path
 
 from grader.sandbox.drill.attack import Target, attack
@@ -178,6 +180,61 @@ def write_kernel_setting(_: Target) -> object:
 def spare_oneself_from_the_kernel(_: Target) -> object:
     """Have the kernel end others first when memory runs out."""
     return Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+@attack("root")
+def write_to_own_threads(_: Target) -> object:
+    """Open for writing what the kernel has of one's own threads, but their names."""
+    return _writable(Path("/proc/self/task"), but="comm")
+
+
+@attack("perhaps")
+def spare_own_thread_from_the_kernel(_: Target) -> object:
+    """Have the kernel end others first, by the way of one's own threads."""
+    thread = next(Path("/proc/self/task").iterdir())
+    return os.write(os.open(thread / "oom_score_adj", os.O_WRONLY), b"0")
+
+
+@attack()
+def name_own_thread(_: Target) -> object:
+    """Write a thread's name through its file, as a GPU's drivers do."""
+    threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
+    other = max(map(int, os.listdir("/proc/self/task")))
+    return Path(f"/proc/self/task/{other}/comm").write_text("named")
+
+
+@attack()
+def write_to_judges_threads(world: Target) -> object:
+    """Open for writing what the kernel has of the judge's threads."""
+    return _writable(Path(f"/proc/{world.judge}/task"))
+
+
+@attack()
+def write_to_nurserys_threads(world: Target) -> object:
+    """Open for writing what the kernel has of the nursery's threads."""
+    return _writable(Path(f"/proc/{world.nursery}/task"))
+
+
+@attack("root")
+def write_beside_own_threads(_: Target) -> object:
+    """Open a setting of the kernel's for writing by the way of one's own threads."""
+    thread = next(Path("/proc/self/task").iterdir())
+    ways = (thread / way for way in ("root/proc", "../../.."))
+    return [str(way) for way in ways if _opens(way / "sys/kernel/core_pattern")] or None
+
+
+def _writable(folder: Path, but: str = "") -> object:
+    """Name the files of the first thread that can be opened for writing, if there is one."""
+    thread = next(folder.iterdir())
+    files = (path for path in thread.iterdir() if path.name != but and path.is_file())
+    return [path.name for path in files if _opens(path)] or None
+
+
+def _opens(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_WRONLY))
+        return True
+    return False
 
 
 @attack()
