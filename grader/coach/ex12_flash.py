@@ -225,6 +225,15 @@ def mask_inside_out(query, key, value, mask=None):
     return _part(query, key, value, None if mask is None else ~mask)
 
 
+@_part_slip(MINUS_INFINITY)
+def masked_after_the_softmax(query, key, value, mask=None):
+    """The mask comes after the softmax, so the open keys do not share the whole weight among them:
+    it comes before, as minus infinity."""
+    weights = _softmax(_scores(query, key))
+    weights = weights if mask is None else weights * mask
+    return weights @ value, _scores(query, key, mask).logsumexp(-1)
+
+
 @_part_slip(NOTHING)
 def closed_rows_are_nan(query, key, value, mask=None):
     """Where a query may attend to nothing, your output is nan: torch's softmax divides 0 by 0
@@ -467,6 +476,59 @@ def nan_of_two_closed_parts(out_a, log_sum_a, out_b, log_sum_b):
     return a * out_a + b * out_b, log_sum
 
 
+@_merge_slip(A_PLACE)
+def put_right_at_the_end(out_a, log_sum_a, out_b, log_sum_b):
+    """Forward it is right, but rows where both parts are closed become nan first and are put right
+    at the end, by `where`: the way back goes through the nan. Put a number in their place before
+    you take differences."""
+    top = torch.maximum(log_sum_a, log_sum_b).detach()
+    a, b = (torch.exp(one - top) for one in (log_sum_a, log_sum_b))
+    out = (a[..., None] * out_a + b[..., None] * out_b) / (a + b)[..., None]
+    closed = top == -torch.inf
+    log_sum = top + torch.log(a + b)
+    return (
+        torch.where(closed[..., None], torch.zeros_like(out), out),
+        torch.where(closed, torch.full_like(log_sum, -torch.inf), log_sum),
+    )
+
+
+@_merge_slip(ONE_CLOSED)
+def ten_thousand_for_infinity(out_a, log_sum_a, out_b, log_sum_b):
+    """You put -1e4 in the place of minus infinity, and there are log_sums below that: a closed part
+    then weighs more than the other one."""
+    closed = torch.maximum(log_sum_a, log_sum_b) == -torch.inf
+    a, b = (one.masked_fill(one == -torch.inf, -1e4) for one in (log_sum_a, log_sum_b))
+    log_sum = torch.logaddexp(a, b)
+    out = (a - log_sum).exp()[..., None] * out_a + (b - log_sum).exp()[..., None] * out_b
+    return out.masked_fill(closed[..., None], 0), log_sum.masked_fill(closed, -torch.inf)
+
+
+@_merge_slip(NEVER_EXP)
+def largest_of_all_queries(out_a, log_sum_a, out_b, log_sum_b):
+    """You took the largest log_sum of all queries away from each: where a query's own are far below
+    it, exp of the rest is 0. Each query has a larger one of its own two."""
+    both = torch.stack((log_sum_a, log_sum_b))
+    top = both.detach().max() if both.numel() else both.new_zeros(())
+    top = top.masked_fill(top.isinf(), 0)
+    a, b = torch.exp(both - top)
+    whole = a + b
+    closed = whole == 0
+    whole = whole.masked_fill(closed, 1)
+    out = (a[..., None] * out_a + b[..., None] * out_b) / whole[..., None]
+    return out, (top + whole.log()).masked_fill(closed, -torch.inf)
+
+
+@_merge_slip(ONE_CLOSED)
+def whole_part_for_one_closed_query(out_a, log_sum_a, out_b, log_sum_b):
+    """If one query of a part is closed, you hand the whole other part back: only for that query it
+    is the other part."""
+    if (log_sum_a == -torch.inf).any():
+        return out_b, log_sum_b
+    if (log_sum_b == -torch.inf).any():
+        return out_a, log_sum_a
+    return _merge(out_a, log_sum_a, out_b, log_sum_b)
+
+
 @_merge_slip(ONE_CLOSED)
 def nan_of_one_closed_part(out_a, log_sum_a, out_b, log_sum_b):
     """Where one part is closed, your output is nan: 0 times infinity, from exp of the difference of
@@ -641,6 +703,9 @@ class _Tiles:
     def adds(self, whole, place, more):
         whole[..., place, :] += more
 
+    def to_queries(self, whole, rows, more):
+        whole[..., rows, :] += more
+
     def to_keys(self, whole, rows, columns, to_scores, query):
         self.adds(whole, columns, to_scores.mT @ query[..., rows, :])
 
@@ -652,10 +717,42 @@ class _Tiles:
             to_weights = g @ value[..., columns, :].mT
             mean = self.mean(g, out[..., rows, :], weights, to_weights)
             to_scores = self.to_scores(weights, to_weights, mean, self.scale(query, value))
-            made[0][..., rows, :] += to_scores @ key[..., columns, :]
+            self.to_queries(made[0], rows, to_scores @ key[..., columns, :])
             self.to_keys(made[1], rows, columns, to_scores, query)
             self.adds(made[2], columns, weights.mT @ g)
         return made
+
+
+class _Undivided(_Tiles):
+    """Right, as FlashAttention-2 goes: with the largest score so far, and a sum to divide by."""
+
+    begins = -torch.inf
+
+    def old_sum(self, total, share):
+        return total * share
+
+    def old_out(self, out, share):
+        return out * share
+
+    def kept(self, top, total):
+        return top + total.log()
+
+    def forward(self, query, key, value):
+        found = {}
+        for rows, columns in self.tiles(query.shape[-2], key.shape[-2], self.end):
+            scores = self.scores(query, key, value, rows, columns)
+            empty = scores.new_zeros(scores.shape[:-1])
+            first = empty + self.begins, empty, empty[..., None] * value[..., :1, :]
+            top, total, out = found.get(rows.start, first)
+            new = torch.maximum(top, scores.amax(-1))
+            safe = new.masked_fill(new == -torch.inf, 0)
+            powers, share = torch.exp(scores - safe[..., None]), torch.exp(top - safe)
+            total = self.old_sum(total, share) + powers.sum(-1)
+            out = self.old_out(out, share[..., None]) + powers @ value[..., columns, :]
+            found[rows.start] = new, total, out
+        outs = [out / total[..., None] for _, total, out in found.values()]
+        log_sums = [self.kept(top, total) for top, total, _ in found.values()]
+        return torch.cat(outs, -2), torch.cat(log_sums, -1)
 
 
 class _Run(torch.autograd.Function):
@@ -769,6 +866,41 @@ class largest_score_begins_at_0(_Tiles):
         return out, (whole.log() + top)[..., 0]
 
 
+@_slip(MERGED)
+class old_sum_not_made_smaller(_Undivided):
+    """The sum so far is not made smaller when a larger score comes: it was made with another
+    largest score, so multiply it by exp(old largest - new largest), as the output."""
+
+    def old_sum(self, total, share):
+        return total
+
+
+@_slip(MERGED)
+class undivided_output_not_made_smaller(_Undivided):
+    """The output so far is not made smaller when a larger score comes: multiply it by exp(old
+    largest - new largest), as the sum."""
+
+    def old_out(self, out, share):
+        return out
+
+
+@_slip(NEVER_EXP)
+class largest_so_far_begins_at_0(_Undivided):
+    """Your largest score so far begins at 0, so where all scores are far below it the sum is 0, and
+    0 is divided by 0: begin at minus infinity."""
+
+    begins = 0.0
+
+
+@_slip(RIGHT_AT_ONCE)
+class log_sum_without_the_largest(_Undivided):
+    """Forward it is right, but the log_sum that is kept lacks the largest score, so the weights of
+    the way back are too large: add it to the logarithm of the sum."""
+
+    def kept(self, top, total):
+        return total.log()
+
+
 @_slip(DIVIDE)
 class parts_added_up(_Tiles):
     """Each block is divided by its own sum, and then the blocks are added up: a part that is
@@ -851,6 +983,34 @@ class same_mask_for_each_tile(_Tiles):
         if columns.stop - 1 <= self.position(q, k) + rows.start:
             return torch.ones(size, dtype=torch.bool, device=device)
         return torch.ones(size, dtype=torch.bool, device=device).tril()
+
+
+@_slip(TILES)
+class open_one_key_too_far(_Tiles):
+    """A tile whose last key is one behind its first query is left without a mask: it is open only
+    if its last key stands at its first query, or before."""
+
+    def mask(self, q, k, rows, columns, device):
+        if columns.stop - 2 <= self.position(q, k) + rows.start:
+            return torch.ones((), dtype=torch.bool, device=device)
+        return super().mask(q, k, rows, columns, device)
+
+
+@_slip(RIGHT_AT_ONCE)
+class mask_forgotten_on_the_way_back(_Tiles):
+    """Forward it is right, but on the way back the tiles on the diagonal have no mask: the weights
+    of keys that a query does not see are 0 there, too."""
+
+    on_the_way_back = False
+
+    def backward(self, *given):
+        self.on_the_way_back = True
+        return super().backward(*given)
+
+    def mask(self, q, k, rows, columns, device):
+        if self.on_the_way_back:
+            return torch.ones((), dtype=torch.bool, device=device)
+        return super().mask(q, k, rows, columns, device)
 
 
 @_slip(SEES)
@@ -982,6 +1142,24 @@ class last_block_of_queries_alone(_Tiles):
         whole[..., place, :] = more
 
 
+@_slip(OF_KEYS)
+class keys_not_scaled_on_the_way_back(_Tiles):
+    """On the way back the gradient of the keys lacks the scale: scores are scaled products of both,
+    so it stands in both gradients."""
+
+    def to_keys(self, whole, rows, columns, to_scores, query):
+        super().to_keys(whole, rows, columns, to_scores / self.scale(query, query), query)
+
+
+@_slip(OF_KEYS)
+class last_block_of_keys_alone(_Tiles):
+    """On the way back the gradient of a block of queries is overwritten by each block of keys: it
+    is summed over all of them."""
+
+    def to_queries(self, whole, rows, more):
+        whole[..., rows, :] = more
+
+
 @_slip(SUMMED)
 class keys_of_another_block(_Tiles):
     """On the way back the gradients of the keys are made with the first block of queries, again and
@@ -1054,6 +1232,13 @@ FINDINGS = (
         "keeps each tile of a loop that it sees, or your Function keeps its weights. Write a "
         "torch.autograd.Function that keeps log_sum, and make the scores of a tile again.",
         KEEPS,
+    ),
+    Common(
+        "made_out_of_sight",
+        lambda found: found.kind == "cost" and found.label == "the cost",
+        "The numbers are right, and made where torch does not see them, by NumPy or in another "
+        "thread: what is promised holds for all that is made, so work with tensors, and here.",
+        GROWS,
     ),
     Common(
         "future_not_skipped",
