@@ -1229,7 +1229,8 @@ FINDINGS = (
         "all_scores_kept",
         lambda found: found.kind == "cost" and found.label == COSTS["left"],
         "The numbers are right, but what is kept for the way back grows as the square: autograd "
-        "keeps each tile of a loop that it sees, or your Function keeps its weights. Write a "
+        "keeps each tile of a loop that it sees, and each mask, or your Function keeps its "
+        "weights. Write a "
         "torch.autograd.Function that keeps log_sum, and make the scores of a tile again.",
         KEEPS,
     ),
