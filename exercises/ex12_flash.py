@@ -87,16 +87,17 @@ What it costs
     in KiB                          largest tensor    alive at once    kept for the way back
     attention of chapter 5                  16,384           49,178                32,778
         its way back                        16,384           99,338
-    a loop over blocks of keys                 512           83,822                82,270
-        its way back                           512           84,308
-    flash_attention                            512              585                     8
+    a loop over blocks of keys                 512           85,132                83,556
+        its way back                           512           85,584
+    flash_attention                            512              586                     8
         its way back                           512            2,576
 
-    512 is one tensor of [2048, 64]; the largest of chapter 5 is [2048, 2048]. The loop merges with
-    autograd watching, and keeps more than all scores. With causal=True about half of the tiles are
-    left: forward 23 million numbers are worked out and not 43 million. The price: on the way back
-    all scores are worked out a second time. On a GPU that is faster all the same, since moving
-    numbers takes longer than working them out.
+    512 is one tensor of [2048, 64]; the largest of chapter 5 is [2048, 2048]. What goes in is not
+    counted, nor what comes out in what is kept. The loop merges with autograd watching, and keeps
+    more than all scores. With causal=True about half of the tiles are left: forward 23 million
+    numbers are worked out and not 44 million. The price: on the way back all scores are worked out
+    a second time. On a GPU that is faster all the same, since moving numbers takes longer than
+    working them out.
 
 What papers and libraries disagree on
     When to divide. FlashAttention, 2022, keeps an output that is divided already, as parts are
@@ -265,10 +266,10 @@ def flash_attention(
 
     The largest tensor grows as the number of positions does, and so does what is kept for the way
     back, and so does all that is alive at once. So nothing of q x k numbers is made or kept, no
-    scores, no weights and no mask, also on the way back. Pieces of [block, block], of [q, block]
-    and of [block, k] are all small enough. With `causal`, blocks that are wholly in the future are
-    not worked out, neither there nor back, so with q = k about half of the scores are never made.
-    Gradients of gradients need not be had.
+    scores, no weights and no mask, in whatever library, also on the way back. Pieces of [block,
+    block], of [q, block] and of [block, k] are all small enough. With `causal`, blocks that are
+    wholly in the future are not worked out, neither there nor back, so with q = k about half of the
+    scores are never made. Gradients of gradients need not be had.
 
     Args:
         query: what each position asks for [*batch, q, d_k].

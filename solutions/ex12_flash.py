@@ -129,10 +129,10 @@ def flash_attention(
 
     The largest tensor grows as the number of positions does, and so does what is kept for the way
     back, and so does all that is alive at once. So nothing of q x k numbers is made or kept, no
-    scores, no weights and no mask, also on the way back. Pieces of [block, block], of [q, block]
-    and of [block, k] are all small enough. With `causal`, blocks that are wholly in the future are
-    not worked out, neither there nor back, so with q = k about half of the scores are never made.
-    Gradients of gradients need not be had.
+    scores, no weights and no mask, in whatever library, also on the way back. Pieces of [block,
+    block], of [q, block] and of [block, k] are all small enough. With `causal`, blocks that are
+    wholly in the future are not worked out, neither there nor back, so with q = k about half of the
+    scores are never made. Gradients of gradients need not be had.
 
     Args:
         query: what each position asks for [*batch, q, d_k].

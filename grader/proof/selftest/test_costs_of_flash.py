@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from grader.chapters import places
+import pytest
+import torch
+
+from grader.chapters import World, catalogue, places
 from grader.coach.ex12_flash import FINDINGS
+from grader.costs import Counting
 
 STEM = "ex12_flash"
 RIGHT = (places.SOLUTIONS / f"{STEM}.py").read_text(encoding="utf-8")
@@ -133,3 +137,39 @@ def test_what_has_all_scores_is_told(found, code, told):
 
 def test_what_numpy_hides_is_missed(found):
     assert found(HEAD + SEEN + HIDDEN_IN_NUMPY)
+
+
+def over_blocks_of_keys(query, key, value):
+    """Merge block by block, with autograd watching."""
+    world = World(places.SOLUTIONS, catalogue().names())
+    partial, merge = (world.function(STEM, n) for n in ("partial_attention", "merge_partials"))
+    blocks = zip(*(one.split(64, -2) for one in (key, value)), strict=True)
+    out, log_sum = partial(query, *next(blocks))
+    for block in blocks:
+        out, log_sum = merge(out, log_sum, *partial(query, *block))
+    return out
+
+
+def test_the_figures_of_the_text_are_counted():
+    world = World(places.SOLUTIONS, catalogue().names())
+    torch.manual_seed(0)
+    given = [torch.randn(2048, 64, requires_grad=True) for _ in range(3)]
+    rows, made = [], []
+    for function, more in (
+        (world.function("ex05_mixing", "attention"), ()), (over_blocks_of_keys, ()),
+        (world.function(STEM, "flash_attention"), ()),
+        (world.function(STEM, "flash_attention"), (True,)),
+    ):  # fmt: skip
+        counting = Counting(lambda _: "")
+        out = counting.call(function, (*given, *more), {})
+        with counting.way_back():
+            torch.autograd.grad(out.sum(), given)
+        there, back = counting.forward, counting.backward
+        rows.append([there.largest, there.peak, there.left, back.largest, back.peak])
+        made.append(there.made)
+    counted = [round(one / 1024) for row in rows[:3] for one in row]
+    text = (places.EXERCISES / f"{STEM}.py").read_text(encoding="utf-8").split("What it costs")[1]
+    table = text.split("in KiB")[1].split("512 is one tensor")[0]
+    assert [int(one.replace(",", "")) for one in re.findall(r"  ([\d,]+)", table)] == counted
+    millions = f"{made[3] / 1e6:.0f} million numbers are worked out and not {made[2] / 1e6:.0f}"
+    assert millions in " ".join(text.split())
