@@ -64,7 +64,7 @@ def test_empty_folder_and_broken_archives(tmp_path, graded):
     problems = {found["id"]: found["problem"] for found in report["submissions"]}
     assert "cannot be read" in problems["broken.zip"]
     assert "cannot be read" in problems["broken.tar.gz"]
-    assert "no ex*.py" in problems["empty"]
+    assert "it holds no file" in problems["empty"]
     empty = graded(tmp_path / "all" / "empty", status=1)
     assert empty["submissions"][0]["status"] == "ungradable"
 
