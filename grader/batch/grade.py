@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import TypeVar, cast
 
 from grader.batch.bench import BatchStopped, GradingError, NoBench
@@ -15,7 +16,7 @@ from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Told, Unusable
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
-from grader.chapters import Exercise
+from grader.chapters import Exercise, places
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
 from grader.written.shapes import Shapes
 
@@ -81,7 +82,16 @@ def _ungradable(submission: Submission, why: str, reader: SubmissionReader) -> S
 
 
 def _shortened(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(shortened(name, 120) for name in names)
+    """List names for a report; what every student has from the kit is no news."""
+    return tuple(
+        shortened(name, 120) for name in names if PurePath(name).name not in _from_the_kit()
+    )
+
+
+@functools.cache
+def _from_the_kit() -> frozenset[str]:
+    beside = (path for path in places.EXERCISES.iterdir() if not path.match("ex*"))
+    return frozenset(path.name for path in beside)
 
 
 def _own_plan(identity: str, content: str, plan: GradingPlan, store: Store | None) -> GradingPlan:

@@ -182,3 +182,13 @@ def test_several_chapters_and_functions_are_proved_together(monkeypatch, capsys)
         assert "no chapter or exercise is called `sofmax`; did you mean `softmax`?" in (
             capsys.readouterr().err
         )
+
+
+def test_what_every_student_has_from_the_kit_is_no_file_that_is_not_used(submission, tmp_path):
+    folder, file = submission("ann"), tmp_path / "report.json"
+    for name in ("RULES.md", "CARDS.md", "pytest.ini", "notes.txt"):
+        (folder / name).write_text("mine", encoding="utf-8")
+    command = ["grade", str(folder), "--only", "dot_product_scores", "--report", f"json={file}"]
+    assert main(command) == 0
+    (graded,) = json.loads(file.read_text(encoding="utf-8"))["submissions"]
+    assert graded["unused"] == ["notes.txt"]
