@@ -160,7 +160,7 @@ def blocks_of_keys_seen(draw: Random) -> Asked:
 
 @asks_why("partial_attention")
 def why_log_sum(draw: Random) -> Asked:
-    k = draw.choice([64, 128])
+    k = draw.choice([32, 64, 128, 256, 512])
     return choice(
         f"Attention over {k} keys gives an output for each query. Why is log_sum needed, too, to "
         "merge it with attention over other keys?",
@@ -176,7 +176,7 @@ def why_log_sum(draw: Random) -> Asked:
 
 @asks_why("merge_partials")
 def why_not_exp(draw: Random) -> Asked:
-    about = draw.choice([200, 1000, 10000])
+    about = draw.choice([200, 500, 1000, 3000, 10000])
     return choice(
         f"Two parts have log_sums of about {about}, in float32. What comes out if the shares are "
         "worked out as exp(log_sum_a) / (exp(log_sum_a) + exp(log_sum_b))?",
@@ -208,7 +208,7 @@ def why_again(draw: Random) -> Asked:
 
 @asks("flash_attention")
 def where_d_comes_from(draw: Random) -> Asked:
-    n = draw.choice([64, 256])
+    n = draw.choice([64, 100, 256, 1000])
     return choice(
         f"D is sum_j P_ij (dO_i . v_j), over all {n} keys. Why can it be known before the first "
         "tile of the way back?",
