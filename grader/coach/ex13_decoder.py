@@ -1103,19 +1103,6 @@ class prompt_twice(_Writing):
 
 
 @_writing_slip(FED)
-class prompt_word_by_word(_Writing):
-    """The text is right, but the prompt is fed word by word: all of its words go in at once."""
-
-    def writes(self, steps):
-        with torch.no_grad():
-            for at in range(self.text.shape[1] - 1):
-                self.new = self.text[:, at : at + 1]
-                self.feeds()
-        self.new = self.text[:, -1:]
-        return super().writes(steps)
-
-
-@_writing_slip(FED)
 class last_word_of_the_prompt_alone(_Writing):
     """Only the last word of the prompt is fed: the caches know nothing of the others."""
 
