@@ -1191,8 +1191,8 @@ RHYME = LINES.split()
 VOCABULARY = sorted(set(RHYME))
 
 
-@check("Decoder", cites="A language model: for each word", core=False, telling=False)
-def test_decoder_writes_as_it_reads(answer, draw):
+@check("generate", cites=GREEDY, core=False, telling=False)
+def test_generate_writes_as_the_decoder_reads(answer, draw):
     """Catches whatever makes writing with caches differ from reading the whole text."""
     with aside():
         model = answer.Decoder(11, 12, 2, 6, 2).to(draw.device)

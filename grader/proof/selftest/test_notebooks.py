@@ -622,7 +622,7 @@ def test_an_earlier_chapter_that_is_mended_is_taken_anew(bench, tmp_path, soluti
     ("cell", "says"),
     [
         ("check('softmaxx')", "did you mean `softmax`"),
-        ("check('softmax', device='tpu')", "device is cpu or cuda"),
+        ("check('softmax', device='tpu')", "there is no device `tpu`"),
         ("check('ex02_scaling.scale_scores')", "solved, all of its"),
         ("check('ex04_softmax')", "attention_weights  not run"),
     ],
