@@ -13,7 +13,6 @@ from grader.suite import (
     ModuleCase,
     Played,
     Rule,
-    aside,
     check,
     checks_by_law,
     equal,
@@ -28,7 +27,7 @@ from grader.suite import (
     unchanged,
     vary,
 )
-from grader.suite.arithmetic import attention64, softmax64
+from grader.suite.arithmetic import attention64, softmax64, turned64
 from grader.suite.devices import on_a_gpu
 from grader.suite.laws import LEAVES
 from grader.suite.your_own import READY_ATTENTION, your_own
@@ -47,17 +46,6 @@ def rms_norm(x, weight, eps=EPS):
         raise ValueError(f"{tuple(x.shape)} and {tuple(weight.shape)}")
     size = torch.einsum("...d,...d->...", x.double(), x.double()) / x.shape[-1] + eps
     return (torch.einsum("...d,...,d->...d", x.double(), size**-0.5, weight.double())).to(x.dtype)
-
-
-@reference
-def turned64(x, begin=0):
-    """Turn neighbouring features as complex numbers, by angles that float32 has rounded."""
-    n, d = x.shape[-2:]
-    rates = torch.tensor([math.exp(-2 * i / d * math.log(10000)) for i in range(d // 2)])
-    angles = torch.arange(begin, begin + n)[:, None] * rates
-    turns = torch.polar(torch.ones(n, d // 2).double(), angles.double()).to(x.device)
-    pairs = torch.complex(x[..., 0::2], x[..., 1::2]) * turns
-    return torch.stack((pairs.real, pairs.imag), -1).flatten(-2)
 
 
 def part_of(weights, name):
@@ -1194,8 +1182,7 @@ VOCABULARY = sorted(set(RHYME))
 @check("generate", cites=GREEDY, core=False, telling=False)
 def test_generate_writes_as_the_decoder_reads(answer, draw):
     """Catches whatever makes writing with caches differ from reading the whole text."""
-    with aside():
-        model = answer.Decoder(11, 12, 2, 6, 2).to(draw.device)
+    model = answer.Decoder(11, 12, 2, 6, 2).to(draw.device)
     ids, caches = draw.integers(0, 11, 3, 4), [cache_for(answer, 5) for _ in "ab"]
     with torch.no_grad():  # what cannot read cannot write
         for given in (ids, ids[:, :1]):
