@@ -408,6 +408,7 @@ def test_positional_encoding_is_device_ready(answer, draw):
     cites="The encoding [n, d_model], in torch.get_default_dtype()",
 )  # fmt: skip
 def test_positional_encoding_default_dtype(answer, draw):
+    draw.require("float64")
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:

@@ -70,12 +70,12 @@ class Draw:
 
     def generator(self, label: object) -> torch.Generator:
         """Make a generator on the device; the same label, the same numbers."""
-        self._require("generator")
+        self.require("generator")
         return torch.Generator(self.device).manual_seed(derived(self.seed, self.name, label))
 
     def tensor(self, values: object, dtype: torch.dtype | None = None) -> Tensor:
         """Put literal `values` on the device, by default in this draw's dtype."""
-        self._require(str(dtype or self.dtype).removeprefix("torch."))
+        self.require(str(dtype or self.dtype).removeprefix("torch."))
         return torch.tensor(values, dtype=dtype or self.dtype, device=self.device)
 
     def __call__(self, *shape: int, scale: float = 1.0) -> Tensor:
@@ -110,10 +110,10 @@ class Draw:
         rounded = torch.as_tensor(np.asarray(values, dtype=np.float64)).to(self.dtype)
         if self.device.type == "cpu":
             return rounded
-        self._require(str(self.dtype).removeprefix("torch."))
+        self.require(str(self.dtype).removeprefix("torch."))
         return rounded.to(self.device)
 
-    def _require(self, what: str) -> None:
+    def require(self, what: str) -> None:
         """Leave the check where the device does not have what it needs.
 
         Raises:

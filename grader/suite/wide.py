@@ -1,8 +1,9 @@
 """Arithmetic in float64 for suites on a device that has none, such as Apple's: it goes to the CPU.
 
 A suite works out what is right in float64, beside the inputs. Where the device cannot, such a step
-is taken on the CPU, and so is every one that meets its result. What fails for another reason, such
-as a constant that an answer has made on the CPU, fails as ever: it has no float64 in it.
+is taken on the CPU, and so is every one that meets its result, until that is rounded to another
+dtype: then it is on the device again. What fails for another reason, such as a constant that an
+answer has made on the CPU, fails as ever: it has no float64 in it.
 """
 
 from __future__ import annotations
@@ -46,8 +47,11 @@ class _Wide(TorchFunctionMode):
                 raise
             back = {name: self._moved(value) for name, value in kwargs.items()}
             out = func(*map(self._moved, args), **back)
-        if is_wide and isinstance(out, Tensor) and out.device.type == devices.CPU:
-            out.kit_wide = True  # type: ignore[attr-defined]
+        if not (is_wide and isinstance(out, Tensor) and out.device.type == devices.CPU):
+            return out
+        if out.is_floating_point() and out.dtype is not WIDE:
+            return out.to(self._device)
+        out.kit_wide = True  # type: ignore[attr-defined]
         return out
 
     def _moved(self, value: Any) -> Any:
