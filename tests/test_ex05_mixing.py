@@ -14,6 +14,7 @@ from grader.suite import (
     printed,
     reference,
     refusal,
+    refused,
     same,
     situation,
     vary,
@@ -188,18 +189,6 @@ SPECIAL = [
 EMPTY = [
     Case("linear_combination", no_tokens, linear_combination, "no_tokens", cites="With 0 tokens")
 ]
-
-
-def refused(name: str, inputs, **other):
-    """Call a function with some of its inputs in other shapes, by their places."""
-
-    def call(answer, draw):
-        given = list(inputs(draw))
-        for place, shape in other.items():
-            given[int(place[1:])] = draw(*shape)
-        return getattr(answer, name)(*given)
-
-    return call
 
 
 REFUSALS = [

@@ -15,6 +15,7 @@ from grader.suite import (
     printed,
     reference,
     refusal,
+    refused,
     same,
     situation,
     vary,
@@ -162,18 +163,6 @@ SPECIAL = [
     Case("rotate_pairs", two_words, rotate_pairs, "one_pair"),
     Case("rotate_halves", two_words, rotate_halves, "one_pair"),
 ]  # fmt: skip
-
-
-def refused(name: str, inputs, **other):
-    """Call a function with some inputs in other shapes, by their places, or other numbers."""
-
-    def call(answer, draw):
-        given = list(inputs(draw))
-        for place, shape in other.items():
-            given[int(place[1:])] = draw(*shape) if isinstance(shape, tuple) else shape
-        return getattr(answer, name)(*given)
-
-    return call
 
 
 def of_rows(name: str):

@@ -1,7 +1,6 @@
 """Chapter 11: a cache piece by piece, attention through it, and what one more word costs."""
 
 import contextlib
-import math
 
 import torch
 from torch import nn
@@ -24,7 +23,7 @@ from grader.suite import (
     situation,
     vary,
 )
-from grader.suite.arithmetic import attention64
+from grader.suite.arithmetic import attention64, turned64
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 LAYERS = ("w_q", "w_k", "w_v", "w_o")
@@ -106,17 +105,6 @@ def attend_with_cache(query, key, value, cache):
     begin, (keys, values) = cache.length, cache.update(key, value)
     sees = looking_back(keys.shape[-2], None, keys.device)[begin:]
     return attention64(query, keys, values, sees)
-
-
-@reference
-def turned64(x, begin=0):
-    """Turn neighbouring features as complex numbers, by angles that float32 has rounded."""
-    n, d = x.shape[-2:]
-    rates = torch.tensor([math.exp(-2 * i / d * math.log(10000)) for i in range(d // 2)])
-    angles = torch.arange(begin, begin + n)[:, None] * rates
-    turns = torch.polar(torch.ones(n, d // 2).double(), angles.double()).to(x.device)
-    pairs = torch.complex(x[..., 0::2], x[..., 1::2]) * turns
-    return torch.stack((pairs.real, pairs.imag), -1).flatten(-2)
 
 
 @reference

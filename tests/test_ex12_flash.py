@@ -15,6 +15,7 @@ from grader.suite import (
     in_any_words,
     reference,
     refusal,
+    refused,
     same,
     situation,
     vary,
@@ -315,18 +316,6 @@ COSTS = [
     Growth(FUTURE, "made", "future", (32, 128), 0, SKIPS, least=open_pairs),
     Growth(FUTURE, "made", "future", (32, 128), 0, SKIPS, least=open_pairs, backward=True),
 ]  # fmt: skip
-
-
-def refused(name: str, inputs, **other):
-    """Call a function with some of its inputs in other shapes, by their places."""
-
-    def call(answer, draw):
-        given = list(inputs(draw))
-        for place, shape in other.items():
-            given[int(place[1:])] = draw(*shape)
-        return getattr(answer, name)(*given)
-
-    return call
 
 
 def misfits(name: str, inputs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TypeVar, cast
 
@@ -76,16 +76,15 @@ def _ungradable(submission: Submission, why: str, reader: SubmissionReader) -> S
     told = Told()
     told.leave(submission.held(reader))
     return SubmissionResult(
-        submission.identity, problem=shortened(why), unused=_shortened(told.unused),
+        submission.identity, problem=shortened(why), unused=_not_used(told),
         came_as=submission.came_as,
     )  # fmt: skip
 
 
-def _shortened(names: Iterable[str]) -> tuple[str, ...]:
-    """List names for a report; what every student has from the kit is no news."""
-    return tuple(
-        shortened(name, 120) for name in names if PurePath(name).name not in _from_the_kit()
-    )
+def _not_used(told: Told) -> tuple[str, ...]:
+    """List what has no part in the verdict; what every student has from the kit is no news."""
+    own = (name for name in told.unused if PurePath(name).name not in _from_the_kit())
+    return tuple(shortened(name, 120) for name in own)
 
 
 @functools.cache
@@ -180,7 +179,7 @@ def _put_together(
     return SubmissionResult(
         submission.identity, exercises=exercises, devices=plan.devices, seed=seed,
         notes=tuple(shortened(note) for note in told.notes),
-        unused=_shortened(told.unused),
+        unused=_not_used(told),
         came_as=submission.came_as, shapes=shapes,
     )  # fmt: skip
 

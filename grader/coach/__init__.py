@@ -79,6 +79,30 @@ class Task:
 
         return declare
 
+    def refusing(self, fits: Callable[..., None]) -> Callable[[str], Callable[[Wrong], Wrong]]:
+        """Return a `slip` for wrong answers that refuse what does not fit, as right ones do.
+
+        Args:
+            fits: takes what the exercise takes, with its defaults, and raises what it has to.
+        """
+        takes = inspect.signature(fits)
+
+        def slip(read: str) -> Callable[[Wrong], Wrong]:
+            def declare(wrong: Wrong) -> Wrong:
+                @functools.wraps(wrong)
+                def refuses(*args: Any, **kwargs: Any) -> Any:
+                    given = takes.bind(*args, **kwargs)
+                    given.apply_defaults()
+                    fits(*given.args, **given.kwargs)
+                    return wrong(*given.args, **given.kwargs)
+
+                self.slip(read)(refuses)
+                return wrong
+
+            return declare
+
+        return slip
+
 
 def card(word: str) -> str:
     """Say where the card of a word is, as a place to read on."""

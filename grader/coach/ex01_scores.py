@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch
 
 from grader.coach import Task, card
@@ -48,24 +46,6 @@ STRIDES = card("strides")
 GRADIENT = card("gradient")
 
 
-def _refusing(task, rule):
-    """Return a `slip` like the task's own, for slips that refuse what does not fit."""
-
-    def slip(read):
-        def declare(wrong):
-            @functools.wraps(wrong)
-            def refusing(*args, **kwargs):
-                rule(*args, **kwargs)
-                return wrong(*args, **kwargs)
-
-            task.slip(read)(refusing)
-            return wrong
-
-        return declare
-
-    return slip
-
-
 def _must_fit(fits, *tensors):
     if not fits:
         raise ValueError(f"the shapes do not fit: {[tuple(t.shape) for t in tensors]}")
@@ -104,7 +84,7 @@ dot_product = Task(
         "repeat a vector of length 1 in silence, so compare the shapes first.",
     ),
 )
-_dot_slip = _refusing(dot_product, _vectors)
+_dot_slip = dot_product.refusing(_vectors)
 
 
 @_dot_slip(FORMULA)
@@ -391,7 +371,7 @@ project_rows = Task(
         "first.",
     ),
 )
-_rows_slip = _refusing(project_rows, _projection(0, -1, 1))
+_rows_slip = project_rows.refusing(_projection(0, -1, 1))
 
 project_linear = Task(
     "project_linear",
@@ -406,7 +386,7 @@ project_linear = Task(
         "lies along the last dimension.",
     ),
 )
-_linear_slip = _refusing(project_linear, _projection(1, -1, 0))
+_linear_slip = project_linear.refusing(_projection(1, -1, 0))
 
 project_columns = Task(
     "project_columns",
@@ -424,7 +404,7 @@ project_columns = Task(
         "transpose back.",
     ),
 )
-_columns_slip = _refusing(project_columns, _projection(1, -2, 0))
+_columns_slip = project_columns.refusing(_projection(1, -2, 0))
 
 
 def _plus(out, bias):
@@ -815,7 +795,7 @@ dot_product_scores = Task(
         "of `key`. `shape[:-2]` is the batch, `shape[-1]` the width.",
     ),
 )
-_scores_slip = _refusing(dot_product_scores, _pair)
+_scores_slip = dot_product_scores.refusing(_pair)
 
 
 @_scores_slip(PRODUCT)

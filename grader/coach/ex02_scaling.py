@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import torch
@@ -178,20 +177,12 @@ scaled_scores = Task(
 )
 
 
-def _scaled_slip(read):
-    """Declare a slip that refuses what does not fit, so that it fails for its own reason."""
+def _pair_fits(query, key):
+    if query.shape[:-2] != key.shape[:-2] or query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"do not fit: {tuple(query.shape)} and {tuple(key.shape)}")
 
-    def declare(wrong):
-        @functools.wraps(wrong)
-        def refusing(query, key):
-            if query.shape[:-2] != key.shape[:-2] or query.shape[-1] != key.shape[-1]:
-                raise ValueError(f"do not fit: {tuple(query.shape)} and {tuple(key.shape)}")
-            return wrong(query, key)
 
-        scaled_scores.slip(read)(refusing)
-        return wrong
-
-    return declare
+_scaled_slip = scaled_scores.refusing(_pair_fits)
 
 
 def _raw(query, key):

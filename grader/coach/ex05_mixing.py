@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch
 
 from grader.coach import Task, card
@@ -77,16 +75,9 @@ BATCH = card("batch")
 DIRECTION = 'chapter 3, Shapes: "Rows are queries, columns are keys."'
 
 
-def _refusing(wrong):
-    """Let a slip refuse what does not fit, so that it fails for its own reason."""
-
-    @functools.wraps(wrong)
-    def call(weights, tokens):
-        if (*weights.shape[:-2], weights.shape[-1]) != tokens.shape[:-1]:
-            raise ValueError(f"{tuple(weights.shape)} and {tuple(tokens.shape)} do not fit")
-        return wrong(weights, tokens)
-
-    return call
+def _weights_fit(weights, tokens):
+    if (*weights.shape[:-2], weights.shape[-1]) != tokens.shape[:-1]:
+        raise ValueError(f"{tuple(weights.shape)} and {tuple(tokens.shape)} do not fit")
 
 
 linear_combination = Task(
@@ -103,139 +94,121 @@ linear_combination = Task(
         "[n, 1] and lines up with the tokens, and then a sum over dim 0. Check n first.",
     ),
 )
+_combination_slip = linear_combination.refusing(_weights_fit)
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def along_the_features(weights, tokens):
     """This is tokens times weights: it adds up the features of each token. The weights are for the
     rows."""
     return tokens @ weights
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def weights_on_the_features(weights, tokens):
     """You weighted the features: weights * tokens lines the weights up with the columns, but a
     token is a row."""
     return (weights * tokens).sum(0)
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def first_token_once_too_often(weights, tokens):
     """The sum began with the first token, and then that token was added again: begin with zeros."""
     return tokens[:1].sum(0) + weights @ tokens
 
 
-@linear_combination.slip(VECTOR)
-@_refusing
+@_combination_slip(VECTOR)
 def a_sum_for_each_token(weights, tokens):
     """The right sum, but once for each token: begin with zeros of the shape of one token, [d]."""
     return (weights @ tokens).expand(tokens.shape)
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def summed_over_features(weights, tokens):
     """The products are right, but the sum ran over the features: add up the tokens, dim 0."""
     return (weights[:, None] * tokens).sum(-1)
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def not_added_up(weights, tokens):
     """Each token has its weight, but they are not added up: the result should be one vector,
     [d]."""
     return weights[:, None] * tokens
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def added_up_to_a_number(weights, tokens):
     """Everything was added up to one number: sum over the tokens, and keep the features apart."""
     return (weights[:, None] * tokens).sum()
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def divided_by_n(weights, tokens):
     """You divided by the number of tokens: the weights already say how much, so it is a sum."""
     return (weights[:, None] * tokens).mean(0)
 
 
-@linear_combination.slip(AS_THEY_ARE)
-@_refusing
+@_combination_slip(AS_THEY_ARE)
 def divided_by_their_sum(weights, tokens):
     """You divided the weights by their sum: take them as they are."""
     return weights / weights.sum() @ tokens
 
 
-@linear_combination.slip(AS_THEY_ARE)
-@_refusing
+@_combination_slip(AS_THEY_ARE)
 def softmax_of_the_weights(weights, tokens):
     """You took a softmax of the weights: they are weights already, take them as they are."""
     return torch.softmax(weights, -1) @ tokens
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def weights_ignored(weights, tokens):
     """This is the plain sum of the tokens: the weights are not used."""
     return (weights * 0 + 1) @ tokens
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def mean_of_the_tokens(weights, tokens):
     """This is the mean of the tokens: the weights are not used."""
     return (weights * 0 + 1 / len(weights)) @ tokens
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def first_three_tokens(weights, tokens):
     """Only the first three tokens are used: here there may be more."""
     return weights[:3] @ tokens[:3]
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def first_two_tokens(weights, tokens):
     """Only the first two tokens are used: go through all of them."""
     return weights[:2] @ tokens[:2]
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def first_token_left_out(weights, tokens):
     """The first token is left out: counting starts at 0."""
     return weights[1:] @ tokens[1:]
 
 
-@linear_combination.slip(COMBINATION)
-@_refusing
+@_combination_slip(COMBINATION)
 def last_token_left_out(weights, tokens):
     """The last token is left out: the sum goes up to n - 1 and includes it."""
     return weights[:-1] @ tokens[:-1]
 
 
-@linear_combination.slip(AS_THEY_ARE)
-@_refusing
+@_combination_slip(AS_THEY_ARE)
 def negative_weights_dropped(weights, tokens):
     """Tokens with a negative weight are left out: take the weights as they are, also below 0."""
     return weights.clamp_min(0) @ tokens
 
 
-@linear_combination.slip(AS_THEY_ARE)
-@_refusing
+@_combination_slip(AS_THEY_ARE)
 def weights_without_signs(weights, tokens):
     """The signs of the weights are lost: take the weights as they are, also below 0."""
     return weights.abs() @ tokens
 
 
-@linear_combination.slip(VECTOR)
-@_refusing
+@_combination_slip(VECTOR)
 def still_a_matrix(weights, tokens):
     """The values are right, but in a matrix of one row, [1, d]: return a vector, [d]."""
     return weights[None] @ tokens
@@ -257,159 +230,144 @@ mix_values = Task(
 )
 
 
-@mix_values.slip(ONE_ROW_PER_QUERY)
-@_refusing
+def _values_fit(weights, values):
+    _weights_fit(weights, values)
+
+
+_mix_slip = mix_values.refusing(_values_fit)
+
+
+@_mix_slip(ONE_ROW_PER_QUERY)
 def weights_on_their_side(weights, value):
     """The weights were transposed: rows belong to queries, columns to the values."""
     return weights.mT @ value
 
 
-@mix_values.slip(SHAPES)
-@_refusing
+@_mix_slip(SHAPES)
 def values_on_their_side(weights, value):
     """The values were transposed: each value is a row, so weights @ value fits without a
     transpose."""
     return weights @ value.mT
 
 
-@mix_values.slip(SHAPES)
-@_refusing
+@_mix_slip(SHAPES)
 def values_first(weights, value):
     """This is value @ weights: the weights come first, one row of them for each query."""
     return value @ weights
 
 
-@mix_values.slip(SHAPES)
-@_refusing
+@_mix_slip(SHAPES)
 def last_key_alone(weights, value):
     """Only the last key's value is left: the loop overwrites the sum, write += in place of =."""
     return weights[..., -1:] @ value[..., -1:, :]
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def one_by_one(weights, value):
     """You multiplied entry by entry (*): a mixture needs the matrix product (@)."""
     return weights * value
 
 
-@mix_values.slip(SHAPES)
-@_refusing
+@_mix_slip(SHAPES)
 def mixture_on_its_side(weights, value):
     """The mixtures are right, but transposed: one row for each query, [q, d_v]."""
     return (weights @ value).mT
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def mix_not_added_up(weights, value):
     """Each value has its weight, but they are not added up: the sum over the keys is missing."""
     return weights[..., None] * value[..., None, :, :]
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def mix_summed_over_the_queries(weights, value):
     """Each value has its weight, but you summed over the queries: sum over the keys, so that each
     query keeps its row."""
     return (weights[..., None] * value[..., None, :, :]).sum(-3)
 
 
-@mix_values.slip(BATCH)
-@_refusing
+@_mix_slip(BATCH)
 def values_without_queries(weights, value):
     """Right for one sequence; in a batch the values line up with the queries: give them a dimension
     of size 1 for the queries, value[..., None, :, :], or use @."""
     return (weights[..., None] * value).sum(-2)
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def divided_by_the_keys(weights, value):
     """You divided by the number of keys: the weights already say how much, so it is a sum."""
     return weights @ value / value.shape[-2]
 
 
-@mix_values.slip(TAKEN)
-@_refusing
+@_mix_slip(TAKEN)
 def softmax_again(weights, value):
     """You took a softmax of the weights: they are weights already, take them as they are."""
     return torch.softmax(weights, -1) @ value
 
 
-@mix_values.slip(TAKEN)
-@_refusing
+@_mix_slip(TAKEN)
 def rows_made_to_sum_to_1(weights, value):
     """You divided each row by its sum: take the weights as they are, rows of zeros included."""
     return weights / weights.sum(-1, keepdim=True) @ value
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def plain_mean(weights, value):
     """Every query gets the mean of the values: the weights are not used."""
     return (weights * 0 + 1 / value.shape[-2]) @ value
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def plain_sum(weights, value):
     """Every query gets the sum of the values: the weights are not used."""
     return (weights * 0 + 1) @ value
 
 
-@mix_values.slip(TAKEN)
-@_refusing
+@_mix_slip(TAKEN)
 def negative_shares_dropped(weights, value):
     """Values with a negative weight are left out: take the weights as they are, also below 0."""
     return weights.clamp_min(0) @ value
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def last_value_left_out(weights, value):
     """The last value is left out: the sum includes all keys, also the last one."""
     return weights[..., :-1] @ value[..., :-1, :]
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def first_value_left_out(weights, value):
     """The first value is left out: counting starts at 0."""
     return weights[..., 1:] @ value[..., 1:, :]
 
 
-@mix_values.slip(MIXTURE)
-@_refusing
+@_mix_slip(MIXTURE)
 def largest_takes_all(weights, value):
     """Every query gets the value with its largest weight: a mixture takes a part of each of
     them."""
     return (weights == weights.amax(-1, keepdim=True)).to(value) @ value
 
 
-@mix_values.slip(ONE_ROW_PER_QUERY)
-@_refusing
+@_mix_slip(ONE_ROW_PER_QUERY)
 def one_for_all_queries(weights, value):
     """The queries were added up as well: each keeps a row of its own, [q, d_v]."""
     return (weights @ value).sum(-2)
 
 
-@mix_values.slip(ONE_ROW_PER_QUERY)
-@_refusing
+@_mix_slip(ONE_ROW_PER_QUERY)
 def first_query_only(weights, value):
     """Only the first query has an answer: every row of the weights gives one, [q, d_v]."""
     return weights[..., 0, :] @ value
 
 
-@mix_values.slip(BATCH)
-@_refusing
+@_mix_slip(BATCH)
 def two_dimensions_only(weights, value):
     """torch.mm takes only matrices: torch.matmul, or @, takes batches as well."""
     return torch.mm(weights, value)
 
 
-@mix_values.slip(BATCH)
-@_refusing
+@_mix_slip(BATCH)
 def three_dimensions_only(weights, value):
     """torch.bmm takes exactly one batch dimension: torch.matmul, or @, takes none or several."""
     return torch.bmm(weights, value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import torch
@@ -61,24 +60,6 @@ def _scores_fit(query, key, query_positions, key_positions, base=10000.0):
             raise ValueError(f"do not fit: {tuple(x.shape)} and {tuple(positions.shape)}")
 
 
-def _slips_of(task, fits):
-    """Make what declares slips that refuse what does not fit, so that each has its own reason."""
-
-    def slip(read):
-        def declare(wrong):
-            @functools.wraps(wrong)
-            def refusing(*given, **named):
-                fits(*given, **named)
-                return wrong(*given, **named)
-
-            task.slip(read)(refusing)
-            return wrong
-
-        return declare
-
-    return slip
-
-
 rotary_angles = Task(
     "rotary_angles",
     points=3,
@@ -99,7 +80,7 @@ def _fit_angles(positions, d_head, base=10000.0):
     _angles_fit(positions, d_head)
 
 
-_angles_slip = _slips_of(rotary_angles, _fit_angles)
+_angles_slip = rotary_angles.refusing(_fit_angles)
 
 
 def _even(positions, d_head):
@@ -272,7 +253,7 @@ rotate_pairs = Task(
         "d_head / 2]. torch.stack on a new last dimension and `flatten(-2)` put them back.",
     ),
 )
-_pairs_slip = _slips_of(rotate_pairs, _rows_fit)
+_pairs_slip = rotate_pairs.refusing(_rows_fit)
 
 
 def _wide(x):
@@ -458,7 +439,7 @@ rotate_halves = Task(
         "makes [*batch, n, d_head] of the turned ones.",
     ),
 )
-_halves_slip = _slips_of(rotate_halves, _rows_fit)
+_halves_slip = rotate_halves.refusing(_rows_fit)
 
 
 def _joined(u, v, x):
@@ -602,7 +583,7 @@ pairs_to_halves = Task(
         "the two in the middle, and `flatten` the first three: [rows, d_in] again.",
     ),
 )
-_rows_slip = _slips_of(pairs_to_halves, _weight_fits)
+_rows_slip = pairs_to_halves.refusing(_weight_fits)
 
 
 @_rows_slip(NEW_ROWS)
@@ -676,7 +657,7 @@ rotary_scores = Task(
         "`rotate_pairs` keeps shapes, and `scaled_scores` makes [*batch, q, k].",
     ),
 )
-_scores_slip = _slips_of(rotary_scores, _scores_fit)
+_scores_slip = rotary_scores.refusing(_scores_fit)
 
 
 def _scores(query, key, scale=None):

@@ -51,24 +51,6 @@ BY_HAND = 'chapter 6, By hand: "the right shape, but each "head" is one token cu
 ANY_BATCH = card("batch")
 
 
-def _slips_of(task, fits):
-    """Make what declares slips that refuse what does not fit, so that each has its own reason."""
-
-    def slip(read):
-        def declare(wrong):
-            @functools.wraps(wrong)
-            def refusing(*given, **named):
-                fits(*given, **named)
-                return wrong(*given, **named)
-
-            task.slip(read)(refusing)
-            return wrong
-
-        return declare
-
-    return slip
-
-
 repeat_heads = Task(
     "repeat_heads",
     points=2,
@@ -89,7 +71,7 @@ def _heads_fit(x, times):
         raise ValueError(f"do not fit: {tuple(x.shape)} and {times}")
 
 
-_repeat_slip = _slips_of(repeat_heads, _heads_fit)
+_repeat_slip = repeat_heads.refusing(_heads_fit)
 
 
 def _tiled(x, times):
@@ -212,7 +194,7 @@ def _heads_divide(query, key, value, mask=None):
         raise ValueError(f"do not divide: {query.shape[-3]} and {key.shape[-3]}")
 
 
-_slip = _slips_of(grouped_attention, _heads_divide)
+_slip = grouped_attention.refusing(_heads_divide)
 
 
 def _shape_of_scores(query, key):
@@ -551,7 +533,7 @@ def four_dimensions_unpacked(query, key, value, mask=None):
     return _grouped(query, key, value, mask)
 
 
-@_slips_of(grouped_attention, _all_fit)(DIVIDE)
+@grouped_attention.refusing(_all_fit)(DIVIDE)
 def remainder_ignored(query, key, value, mask=None):
     """Where g does not divide h, you go on all the same: h // g drops the remainder in silence, and
     heads are lost, or share with the wrong ones. Refuse it, and name both."""

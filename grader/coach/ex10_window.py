@@ -87,24 +87,12 @@ causal_mask_at = Task(
 )
 
 
-def _as_many(q, k):
+def _as_many(q, k, device=None):
     if q > k:
         raise ValueError(f"{q} queries and {k} keys")
 
 
-def _at_slip(read):
-    """Declare a slip of `causal_mask_at` that refuses what does not fit."""
-
-    def declare(wrong):
-        @functools.wraps(wrong)
-        def refusing(q, k, device=None):
-            _as_many(q, k)
-            return wrong(q, k, device)
-
-        causal_mask_at.slip(read)(refusing)
-        return wrong
-
-    return declare
+_at_slip = causal_mask_at.refusing(_as_many)
 
 
 def _causal(q, k, device=None):
@@ -250,25 +238,13 @@ window_mask = Task(
 )
 
 
-def _window_fits(q, k, window, sinks=0):
-    _as_many(q, k)
+def _window_fits(q, k, window, sinks=0, device=None):
+    _as_many(q, k, device)
     if window < 1 or sinks < 0:
         raise ValueError(f"window {window} and sinks {sinks}")
 
 
-def _window_slip(read):
-    """Declare a slip of `window_mask` that refuses what does not fit."""
-
-    def declare(wrong):
-        @functools.wraps(wrong)
-        def refusing(q, k, window, sinks=0, device=None):
-            _window_fits(q, k, window, sinks)
-            return wrong(q, k, window, sinks, device)
-
-        window_mask.slip(read)(refusing)
-        return wrong
-
-    return declare
+_window_slip = window_mask.refusing(_window_fits)
 
 
 def _windowed(q, k, window, sinks=0, device=None):
@@ -504,19 +480,7 @@ def _all_fit(query, key, value, window):
         raise ValueError(shapes)
 
 
-def _slip(read):
-    """Declare a slip of `window_attention` that refuses what does not fit."""
-
-    def declare(wrong):
-        @functools.wraps(wrong)
-        def refusing(query, key, value, window):
-            _all_fit(query, key, value, window)
-            return wrong(query, key, value, window)
-
-        window_attention.slip(read)(refusing)
-        return wrong
-
-    return declare
+_slip = window_attention.refusing(_all_fit)
 
 
 def _softmax(scores, dim=-1):

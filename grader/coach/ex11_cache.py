@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch
 from torch import nn
 
@@ -536,19 +534,7 @@ def _queries_fit(query, key, value, cache):
         raise ValueError(f"do not fit: {tuple(query.shape)} and {tuple(key.shape)}")
 
 
-def _attend_slip(read):
-    """Declare a slip that refuses what does not fit, so that it fails for its own reason."""
-
-    def declare(wrong):
-        @functools.wraps(wrong)
-        def refusing(query, key, value, cache):
-            _queries_fit(query, key, value, cache)
-            return wrong(query, key, value, cache)
-
-        attend_with_cache.slip(read)(refusing)
-        return wrong
-
-    return declare
+_attend_slip = attend_with_cache.refusing(_queries_fit)
 
 
 def _seen(query, key, sees):

@@ -101,19 +101,7 @@ def _fit(query, key, value, mask=None):
             raise ValueError(f"{shapes}, {tuple(mask.shape)}") from problem
 
 
-def _part_slip(read):
-    """Declare a slip of `partial_attention` that refuses what does not fit."""
-
-    def declare(wrong):
-        @functools.wraps(wrong)
-        def refusing(query, key, value, mask=None):
-            _fit(query, key, value, mask)
-            return wrong(query, key, value, mask)
-
-        partial_attention.slip(read)(refusing)
-        return wrong
-
-    return declare
+_part_slip = partial_attention.refusing(_fit)
 
 
 def _softmax(scores, dim=-1):
@@ -345,19 +333,7 @@ def _alike(out_a, log_sum_a, out_b, log_sum_b):
         raise ValueError(f"log_sum does not fit: {shapes}")
 
 
-def _merge_slip(read):
-    """Declare a slip of `merge_partials` that refuses what does not fit."""
-
-    def declare(wrong):
-        @functools.wraps(wrong)
-        def refusing(out_a, log_sum_a, out_b, log_sum_b):
-            _alike(out_a, log_sum_a, out_b, log_sum_b)
-            return wrong(out_a, log_sum_a, out_b, log_sum_b)
-
-        merge_partials.slip(read)(refusing)
-        return wrong
-
-    return declare
+_merge_slip = merge_partials.refusing(_alike)
 
 
 def _whole(log_sum_a, log_sum_b):
@@ -622,7 +598,7 @@ flash_attention = Task(
 )
 
 
-def _flash_fits(query, key, value, causal, block):
+def _flash_fits(query, key, value, causal=False, block=64):
     _fit(query, key, value)
     if block < 1 or (causal and query.shape[-2] > key.shape[-2]):
         raise ValueError(f"{query.shape[-2]} queries, {key.shape[-2]} keys, blocks of {block}")
@@ -774,11 +750,10 @@ class _Run(torch.autograd.Function):
 
 
 def _flash(kind):
-    """Make an answer of tiles that refuses what does not fit."""
+    """Make an answer of tiles."""
 
     @functools.wraps(kind, updated=())
-    def answer(query, key, value, causal=False, block=64):
-        _flash_fits(query, key, value, causal, block)
+    def answer(query, key, value, causal, block):
         return _Run.apply(query, key, value, kind(causal, block))
 
     return answer
@@ -788,16 +763,8 @@ def _slip(read):
     """Declare a slip of `flash_attention`: tiles of which one step is wrong, or a function."""
 
     def declare(wrong):
-        if isinstance(wrong, type):
-            flash_attention.slip(read)(_flash(wrong))
-            return wrong
-
-        @functools.wraps(wrong)
-        def refusing(query, key, value, causal=False, block=64):
-            _flash_fits(query, key, value, causal, block)
-            return wrong(query, key, value, causal, block)
-
-        flash_attention.slip(read)(refusing)
+        made = _flash(wrong) if isinstance(wrong, type) else wrong
+        flash_attention.refusing(_flash_fits)(read)(made)
         return wrong
 
     return declare
@@ -1001,16 +968,8 @@ class mask_forgotten_on_the_way_back(_Tiles):
     """Forward it is right, but on the way back the tiles on the diagonal have no mask: the weights
     of keys that a query does not see are 0 there, too."""
 
-    on_the_way_back = False
-
     def backward(self, *given):
-        self.on_the_way_back = True
-        return super().backward(*given)
-
-    def mask(self, q, k, rows, columns, device):
-        if self.on_the_way_back:
-            return torch.ones((), dtype=torch.bool, device=device)
-        return super().mask(q, k, rows, columns, device)
+        return tile_without_a_mask(self.causal, self.block).backward(*given)
 
 
 @_slip(SEES)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -69,19 +67,12 @@ rms_norm = Task(
 )
 
 
-def _norm_slip(read):
-    """Make a slip that refuses what the stub refuses."""
+def _weight_fits(x, weight, eps=1e-6):
+    if x.dim() < 1 or weight.shape != x.shape[-1:]:
+        raise ValueError(f"do not fit: {tuple(x.shape)} and {tuple(weight.shape)}")
 
-    def mark(wrong):
-        @functools.wraps(wrong)
-        def refusing(x, weight, eps=1e-6):
-            if x.dim() < 1 or weight.shape != x.shape[-1:]:
-                raise ValueError(f"do not fit: {tuple(x.shape)} and {tuple(weight.shape)}")
-            return wrong(x, weight, eps)
 
-        return rms_norm.slip(read)(refusing)
-
-    return mark
+_norm_slip = rms_norm.refusing(_weight_fits)
 
 
 def _wide(x):
@@ -227,8 +218,7 @@ decoder_block = Task(
 
 
 def _normed(x, weight, eps=1e-6):
-    if x.dim() < 1 or weight.shape != x.shape[-1:]:
-        raise ValueError(f"do not fit: {tuple(x.shape)} and {tuple(weight.shape)}")
+    _weight_fits(x, weight, eps)
     return (_wide(x) * torch.rsqrt(_squares(x) + eps) * weight).to(x.dtype)
 
 
@@ -843,19 +833,12 @@ next_token_loss = Task(
 )
 
 
-def _loss_slip(read):
-    """Make a slip that refuses what the stub refuses."""
+def _ids_fit(logits, ids):
+    if logits.dim() != 3 or logits.shape[:2] != ids.shape or ids.shape[1] < 2:
+        raise ValueError(f"do not fit: {tuple(logits.shape)} and {tuple(ids.shape)}")
 
-    def mark(wrong):
-        @functools.wraps(wrong)
-        def refusing(logits, ids):
-            if logits.dim() != 3 or logits.shape[:2] != ids.shape or ids.shape[1] < 2:
-                raise ValueError(f"do not fit: {tuple(logits.shape)} and {tuple(ids.shape)}")
-            return wrong(logits, ids)
 
-        return next_token_loss.slip(read)(refusing)
-
-    return mark
+_loss_slip = next_token_loss.refusing(_ids_fit)
 
 
 def _each(logits, ids):
@@ -1046,17 +1029,20 @@ class _Writing:
         return self.text
 
 
+def _can_write(model, ids, steps, temperature=0.0, generator=None):
+    if ids.dim() != 2 or not ids.shape[1] or steps < 0 or temperature < 0:
+        raise ValueError(f"{tuple(ids.shape)}, {steps} steps at {temperature}")
+
+
 def _writing_slip(read):
-    """Make a slip of a way of writing; it refuses what the stub refuses."""
+    """Make a slip of a way of writing."""
 
     def mark(way):
-        def wrong(model, ids, steps, temperature=0.0, generator=None):
-            if ids.dim() != 2 or not ids.shape[1] or steps < 0 or temperature < 0:
-                raise ValueError(f"{tuple(ids.shape)}, {steps} steps at {temperature}")
+        def wrong(model, ids, steps, temperature, generator):
             return way(model, ids, temperature, generator).writes(steps)
 
         wrong.__name__, wrong.__doc__ = way.__name__, way.__doc__
-        generate.slip(read)(wrong)
+        generate.refusing(_can_write)(read)(wrong)
         return way
 
     return mark

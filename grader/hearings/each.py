@@ -8,17 +8,14 @@ from dataclasses import dataclass, field
 
 from grader import devices
 from grader.chapters import Catalogue, Exercise
+from grader.hearings.bare import asked
 from grader.hearings.earlier import references
 from grader.hearings.hearing import Hearing, Limits
 from grader.judging.recognise import SlipMemory
 from grader.remote.talk import ByHeart
-from grader.remote.world import RemoteWorld
 from grader.results import CheckResult, Earlier
 from grader.trouble import Lost, NurseryError
-from grader.workers.forked import Starter, WorkerJob
-
-# a context may take long to start, and nothing of a submission's is timed by it
-START_LIMIT = 60.0
+from grader.workers.forked import Starter
 
 
 @dataclass(frozen=True)
@@ -75,16 +72,10 @@ class Hearings:
         if device == devices.CPU:
             return {}
         if device not in self.known:
-            home, names = devices.indexed(device), self.catalogue.names()
-            devices.name_only(home)
-            job = WorkerJob(names, home)
-            world = RemoteWorld(lambda: self.starter.start(job), {}, names, START_LIMIT, home)
             try:
-                said = world.ask("lacks", {}).header.get("lacks")
+                said = asked("lacks", device, self.starter).get("lacks")
             except Lost as lost:
                 raise NurseryError(f"{device} cannot be used: its process {lost.says}") from lost
-            finally:
-                world.close()
             self.known[device] = dict(said) if type(said) is dict else {}
         return self.known[device]
 

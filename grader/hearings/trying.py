@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grader import devices
-from grader.remote.world import RemoteWorld
+from grader.hearings.bare import asked
 from grader.sandbox import Isolation
 from grader.sandbox.rungs import Rung, highest
 from grader.trouble import Lost, NurseryError
-from grader.workers.forked import WorkerJob
 from grader.workers.starting import starter_on_gpu
-
-SECONDS = 60.0
-NONE: Mapping[str, Sequence[str]] = {}
 
 
 def try_out(
@@ -52,20 +47,15 @@ def _tried(
     Returns:
         The error in one line, nothing if it is right; and the device's free megabytes, if known.
     """
-    home = devices.indexed(device)
-    with contextlib.ExitStack() as stack:
-        try:
-            starter = stack.enter_context(contextlib.closing(starter_on_gpu(isolation, hidden)))
-            job = WorkerJob(NONE, home, memory)
-            world = RemoteWorld(lambda: starter.start(job), {}, NONE, SECONDS, home)
-            stack.enter_context(contextlib.closing(world))
-            said = world.ask("try_out", {}).header
-        except Lost as lost:
-            return f"its process {lost.says}", 0
-        except NurseryError as problem:
-            return str(problem), 0
-        except Exception as problem:
-            return f"{type(problem).__name__}: {problem}", 0
+    try:
+        with contextlib.closing(starter_on_gpu(isolation, hidden)) as starter:
+            said = asked("try_out", device, starter, memory)
+    except Lost as lost:
+        return f"its process {lost.says}", 0
+    except NurseryError as problem:
+        return str(problem), 0
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}", 0
     error, free = said.get("error"), said.get("free")
     if type(error) is not str or type(free) is not int:
         return "nothing sensible came back", 0

@@ -16,6 +16,7 @@ from grader.author_errors import defined_at
 from grader.chapters import Catalogue, Exercise, World, catalogue, places
 from grader.coach import Slip
 from grader.judging.judge import Judge
+from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting, run
 from grader.proof.agreement import agreement, examples
@@ -120,10 +121,13 @@ def solutions_pass(exercises: list[Exercise], setting: Setting) -> Figure:
     for exercise in exercises:
         for check in exercise.checks:
             outcome = judge.judge(check)
-            # what the device does not have is no part of the total there
-            good = outcome.passed or outcome.verdict == "not run"
-            figure.count(good, failure(check, outcome))
+            figure.count(_holds(outcome), failure(check, outcome))
     return figure
+
+
+def _holds(outcome: Outcome) -> bool:
+    # what the device does not have is no part of the total there
+    return outcome.passed or outcome.verdict == "not run"
 
 
 def variants_pass(exercises: list[Exercise], setting: Setting, most: int | None = None) -> Figure:
@@ -135,8 +139,7 @@ def variants_pass(exercises: list[Exercise], setting: Setting, most: int | None 
         for exercise in exercises:
             for check in exercise.checks if world.path(exercise.stem).is_file() else ():
                 outcome = judge.judge(check)
-                good = outcome.passed or outcome.verdict == "not run"
-                figure.count(good, f"{folder.name}: {failure(check, outcome)}")
+                figure.count(_holds(outcome), f"{folder.name}: {failure(check, outcome)}")
     return figure
 
 

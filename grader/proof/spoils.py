@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from grader import nested
-from grader.chapters import Exercise
+from grader.chapters import Catalogue, Exercise, World, places
 from grader.suite.case import floating
 from grader.suite.draw import Draw
 from grader.suite.laws import Subject
@@ -138,6 +138,15 @@ def spoils_for(exercise: Exercise, device: str = "cpu") -> list[Spoil]:
         "hard_coded_cuda": device == "cpu",
     }
     return [spoil for spoil in SPOILS if cases and needs.get(spoil.slip, True)]
+
+
+def slips_and_spoils(known: Catalogue, exercise: Exercise) -> Iterator[tuple[str, Answer]]:
+    """Yield all that is wrong with an exercise on purpose, by its name."""
+    for slip in exercise.task.slips:
+        yield slip.name, slip.wrong
+    right = getattr(World(places.SOLUTIONS, known.names()).load(exercise.stem), exercise.name)
+    for spoil in spoils_for(exercise):
+        yield spoil.slip, spoil.spoil(right)
 
 
 def _recursion(*args: Any, **kwargs: Any) -> Any:

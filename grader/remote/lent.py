@@ -33,9 +33,7 @@ class LentModule(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Ask the judge for what comes out."""
         worker, device = self.kit_worker, wanted((*args, *self.parameters()), kwargs)
-        parcel = worker.asking()
-        say = {"gradients": torch.is_grad_enabled(), "value": parcel.pack((args, kwargs))}
-        leaves = [one for one in parcel.sent if one.requires_grad]
+        say, parcel, leaves = call_of(worker, (args, kwargs))
         leaves += [w for w in self.parameters() if w.requires_grad]
         reply = worker.ask("forward", {**say, **self.kit_state(parcel)}, parcel)
         if "token" in reply.header:
@@ -108,6 +106,13 @@ def _names_a_device(value: Any) -> bool:
     return isinstance(value, str) and devices.is_name(value)
 
 
+def call_of(worker: Worker, given: Any) -> tuple[dict[str, Any], Parcel, list[Tensor]]:
+    """Pack a call of something lent; return what to say, and the tensors that want gradients."""
+    parcel = worker.asking()
+    say = {"gradients": torch.is_grad_enabled(), "value": parcel.pack(given)}
+    return say, parcel, [one for one in parcel.sent if one.requires_grad]
+
+
 def joined(worker: Worker, reply: Opened, leaves: list[Tensor], device: Any) -> Any:
     """Return what has come, joined to the graph where it wants gradients."""
     wanting = [at for at, meta in enumerate(reply.metas) if meta[3]]
@@ -128,14 +133,9 @@ def lent_function(worker: Worker, number: int, name: str) -> Callable[..., Any]:
         return through_vmap(ask, given, []) if transformed() else ask(given, [])
 
     def ask(given: Any, levels: list[Dims]) -> Any:
-        device, parcel = wanted(*given), worker.asking()
-        say = {
-            "lent": number,
-            "gradients": torch.is_grad_enabled(),
-            "value": parcel.pack(given),
-            **({"levels": levels} if levels else {}),
-        }
-        leaves = [one for one in parcel.sent if one.requires_grad]
+        device = wanted(*given)
+        say, parcel, leaves = call_of(worker, given)
+        say |= {"lent": number, **({"levels": levels} if levels else {})}
         reply = worker.ask("function", say, parcel)
         if parcel.sent:
             return joined(worker, reply, leaves, device)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-import torch
-
-from grader.remote.lent import joined, wanted
+from grader.remote.lent import call_of, joined, wanted
 from grader.remote.wire import Parcel
 
 if TYPE_CHECKING:
@@ -39,11 +37,8 @@ class LentObject:
         return self.kit_worker.ask(kind, {"lent": self.kit_number, **say}, parcel)
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        parcel = self.kit_worker.asking()
-        value = parcel.pack((args, kwargs))
-        say = {"name": name, "gradients": torch.is_grad_enabled(), "value": value}
-        leaves = [one for one in parcel.sent if one.requires_grad]
-        reply = self._ask("method", say, parcel)
+        say, parcel, leaves = call_of(self.kit_worker, (args, kwargs))
+        reply = self._ask("method", {"name": name, **say}, parcel)
         return joined(self.kit_worker, reply, leaves, wanted(args, kwargs))
 
 

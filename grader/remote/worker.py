@@ -525,11 +525,9 @@ class Worker(End):
         return Parcel(self._asking_for, self.home, strided=False)
 
     def _asking_for(self, value: Any, parcel: Parcel) -> Any:
-        return (
-            {"b": value.kit_number}
-            if isinstance(value, LentObject)
-            else self.special(value, parcel)
-        )
+        if isinstance(value, LentObject):
+            return {"b": value.kit_number}
+        return self.special(value, parcel)
 
     def special(self, value: Any, parcel: Parcel) -> Any:
         """Turn an object of the answer's into JSON."""

@@ -47,8 +47,6 @@ NUMBERED = re.compile(r"tensor (\d+|of its own)$")
 _NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
 # seconds of work that a worker may need to begin on a GPU
 CONTEXT_LIMIT = 120.0
-
-
 LONGEST_REASON = 200
 
 

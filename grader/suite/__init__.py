@@ -19,7 +19,7 @@ from grader.suite.laws import checks_by_law
 from grader.suite.module_case import ModuleCase
 from grader.suite.played import Played, as_it_came
 from grader.suite.promises import Rule
-from grader.suite.refusals import in_any_words, refusal
+from grader.suite.refusals import in_any_words, refusal, refused
 from grader.suite.tolerance import OTHER_FLOATS, printed
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "recorded",
     "reference",
     "refusal",
+    "refused",
     "same",
     "situation",
     "unchanged",

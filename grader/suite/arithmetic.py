@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -37,3 +39,13 @@ def heads64(
     """Attention head by head on blocks of features, laid side by side again."""
     parts = [tensor.chunk(n_heads, -1) for tensor in (query, key, value)]
     return torch.cat([attention64(q, k, v, mask) for q, k, v in zip(*parts, strict=True)], -1)
+
+
+def turned64(x: Tensor, begin: int = 0) -> Tensor:
+    """Turn neighbouring features as complex numbers, by angles that float32 has rounded."""
+    n, d = x.shape[-2:]
+    rates = torch.tensor([math.exp(-2 * i / d * math.log(10000)) for i in range(d // 2)])
+    angles = torch.arange(begin, begin + n)[:, None] * rates
+    turns = torch.polar(torch.ones(n, d // 2).double(), angles.double()).to(x.device)
+    pairs = torch.complex(x[..., 0::2], x[..., 1::2]) * turns
+    return torch.stack((pairs.real, pairs.imag), -1).flatten(-2)

@@ -28,7 +28,7 @@ from grader.suite.module_case import ModuleCase
 from grader.suite.modules import stepped
 from grader.suite.played import Played
 from grader.suite.promises import RETURNS, Citation, Rule
-from grader.suite.refusals import Refusal, refused
+from grader.suite.refusals import Refusal, all_refused
 from grader.suite.tolerance import OTHER_FLOATS, Tolerance
 
 Law = Callable[[Any, Draw, Case], None]
@@ -683,6 +683,6 @@ def _devices(cases: Sequence[Case], empty: Sequence[Case]) -> Callable[..., None
 
 def _refuses(refusals: Sequence[Refusal]) -> Callable[..., None] | None:
     def body(answer: Any, draw: Draw, case: Refusal) -> None:
-        refused(answer, draw, case)
+        all_refused(answer, draw, case)
 
     return vary("case", refusals)(check(about="edges")(body)) if refusals else None

@@ -74,6 +74,26 @@ def refusal(exercise: str, cites: str, *misfits: tuple[Any, ...]) -> Refusal:
     return made
 
 
+def refused(
+    exercise: str, inputs: Callable[[Draw], Iterable[Any]], **others: tuple[int, ...] | float
+) -> Callable[[Any, Draw], Any]:
+    """Make a misfit's call: a function's own inputs, but for some.
+
+    Args:
+        exercise: the function.
+        inputs: draws what fits.
+        others: by its place, as in `_0`, the shape in which an input is drawn instead, or a number.
+    """
+
+    def call(answer: Any, draw: Draw) -> Any:
+        given = list(inputs(draw))
+        for place, other in others.items():
+            given[int(place[1:])] = draw(*other) if isinstance(other, tuple) else other
+        return getattr(answer, exercise)(*given)
+
+    return call
+
+
 def _naming_words(misfit: Misfit) -> Misfit:
     names = tuple(IN_BACKTICKS.findall(misfit.why)) if misfit.names is None else misfit.names
     if not names and misfit.names is None:
@@ -101,7 +121,7 @@ def in_any_words(refusals: Iterable[Refusal], *but: str) -> list[Refusal]:
     ]
 
 
-def refused(answer: Any, draw: Draw, refusal: Refusal) -> None:
+def all_refused(answer: Any, draw: Draw, refusal: Refusal) -> None:
     """Demand that every misfit raises the error, with a sentence that says what does not fit.
 
     Raises:

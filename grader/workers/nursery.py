@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grader import devices
 from grader.remote.inputs import mapped
 from grader.sandbox import (
     Isolation,
@@ -141,7 +140,9 @@ class Nurse:
                 memory = mapped(inputs)
                 self._be_shut_in(job, channel, told)
                 if job["home"] != "cpu":
-                    _settle_on(job["home"], job["memory"])
+                    from grader.workers import warm
+
+                    warm.settle_on(job["home"], job["memory"])
             except BaseException as error:
                 problem = f"{type(error).__name__}: {error}".strip(": ")[:LONGEST_PROBLEM]
             os.write(told, (problem or f"{IN}{number}").encode())
@@ -201,17 +202,6 @@ def _work(job: dict[str, Any], channel: int, memory: Any) -> None:
         _out_of_sight()
     with contextlib.suppress(EOFError, OSError):
         worker.run()
-
-
-def _settle_on(device: str, megabytes: int) -> None:
-    """Make this worker's own context on its device, before any check's clock runs."""
-    from grader.remote import context
-    from grader.workers import warm
-
-    devices.be_at_home(device)
-    context.bound(device, megabytes)
-    warm.up()
-    warm.on(device)
 
 
 def _out_of_sight() -> None:

@@ -82,16 +82,10 @@ def be_worker(channel: socket.socket, job: WorkerJob, shared: SharedMemory) -> N
     import torch
 
     torch.set_num_threads(1)
-    from grader import devices
-    from grader.remote import context
     from grader.remote.worker import Worker
     from grader.workers import warm
 
-    warm.up()
-    devices.be_at_home(job.home)
-    if job.home != "cpu":
-        context.bound(job.home, job.memory)
-        warm.on(job.home)
+    warm.settle_on(job.home, job.memory)
     with contextlib.suppress(BaseException):
         Worker(Channel(channel, shared.buf), job.names, job.home).run()
     os._exit(0)

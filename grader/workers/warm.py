@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from grader import devices
 from grader.dry_run import Crossing
 
 
@@ -37,7 +38,24 @@ def up() -> None:
     Crossing(lambda _: "").call(_learned, [*inputs, nn.Embedding(2, 2)], {})
 
 
-def on(device: str) -> None:
+def settle_on(device: str, megabytes: int) -> None:
+    """Do all of it in a worker, and make its own context on its device, before any check's clock.
+
+    Args:
+        device: its home.
+        megabytes: so much of the device's memory it may take.
+    """
+    from grader.remote import context
+
+    devices.be_at_home(device)
+    if device != devices.CPU:
+        context.bound(device, megabytes)
+    up()
+    if device != devices.CPU:
+        _use(device)
+
+
+def _use(device: str) -> None:
     """Use a device once: what starts there takes seconds, on a GPU."""
     weight = torch.ones(2, 2).to(device).requires_grad_()
     torch.softmax(weight @ weight, -1).sum().backward()

@@ -52,8 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _asked(given: argparse.Namespace) -> Asked:
     known = catalogue()
-    meant = [known.select(name) for name in given.only] or [list(known.exercises())]
-    exercises = list({one.full: one for some in meant for one in some}.values())
+    exercises = known.listed(given.only) or list(known.exercises())
     return Asked(given.device, known, exercises, given.only, given.count, given.seed, given.most)
 
 

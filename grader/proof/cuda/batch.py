@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from grader.chapters import places
+from grader.proof.cuda.grading import graded
 from grader.proof.cuda.part import Part
 
 
-def graded(device: str, count: int, only: Sequence[str], space: Path, part: Part) -> None:
+def timed(device: str, count: int, only: Sequence[str], space: Path, part: Part) -> None:
     """Grade copies of the solutions and of the stubs on each device alone and on both."""
     folder = space / "batch"
     for number in range(count):
@@ -23,9 +21,10 @@ def graded(device: str, count: int, only: Sequence[str], space: Path, part: Part
         (folder / f"{number:03}").mkdir(parents=True)
         for path in source.glob("ex*.py"):
             shutil.copy(path, folder / f"{number:03}")
+    chosen = [word for name in only for word in ("--only", name)]
     for devices in ("cpu", device, f"cpu,{device}"):
         began = time.monotonic()
-        report = _grade(folder, devices, only, space / "report.json")
+        report = graded(folder, devices, space / "report.json", *chosen)
         took = time.monotonic() - began
         part.note(f"{count} submissions on {devices}: {took:.1f} s; {_memory_now(device)}")
     part.note(f"isolation: {report['kit']['isolation']}")
@@ -34,23 +33,6 @@ def graded(device: str, count: int, only: Sequence[str], space: Path, part: Part
     differ = [score for score in scores if score["cpu"] != score[device]]
     part.require(not differ, f"{len(differ)} scores differ, such as {differ[:1]}")
     part.require(any(score[device] for score in scores), "nobody has a point there")
-
-
-def _grade(folder: Path, devices: str, only: Sequence[str], report: Path) -> Any:
-    command = [sys.executable, "-m", "grader", "grade", str(folder), "--device", devices]
-    command += ["--seed", "3", "--report", f"json1={report}"]
-    command += [word for name in only for word in ("--only", name)]
-    done = subprocess.run(
-        command,
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=places.ROOT,
-        stdin=subprocess.DEVNULL,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{done.stderr}")
-    return json.loads(report.read_text(encoding="utf-8"))
 
 
 def _memory_now(device: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from grader.chapters import Catalogue, Exercise, World, places
@@ -13,7 +13,7 @@ from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting
 from grader.proof.figure import Figure
-from grader.proof.spoils import spoils_for
+from grader.proof.spoils import slips_and_spoils
 
 
 def same_on_both(
@@ -21,7 +21,7 @@ def same_on_both(
 ) -> list[Figure]:
     """Judge every slip and spoil of an exercise on both devices, or so many of them."""
     outcomes, messages = Figure("outcomes that are the same"), Figure("messages that are the same")
-    for name, wrong in itertools.islice(_wrong(known, exercise), most):
+    for name, wrong in itertools.islice(slips_and_spoils(known, exercise), most):
         judges = [_judge(known, exercise, wrong, setting) for setting in (here, there)]
         for check in exercise.checks:
             one, other = (judge.judge(check) for judge in judges)
@@ -34,14 +34,6 @@ def same_on_both(
             texts = [_without_place(o, there.device) for o in (one, other)]
             messages.count(texts[0] == texts[1], f"{who}:\n{texts[0]}\n    and\n{texts[1]}")
     return [figure for figure in (outcomes, messages) if figure.total]
-
-
-def _wrong(known: Catalogue, exercise: Exercise) -> Iterator[tuple[str, Callable[..., Any]]]:
-    for slip in exercise.task.slips:
-        yield slip.name, slip.wrong
-    right = getattr(World(places.SOLUTIONS, known.names()).load(exercise.stem), exercise.name)
-    for spoil in spoils_for(exercise):
-        yield spoil.slip, spoil.spoil(right)
 
 
 def _judge(

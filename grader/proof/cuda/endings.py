@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from grader.chapters import places
+from grader.proof.cuda.grading import graded
 
 # what a softmax does on a device where it is asked for float64, and nowhere else
 HARM = {
@@ -48,16 +46,10 @@ def checks_of_all(device: str, space: Path) -> dict[str, list[dict[str, Any]]]:
             text = path.read_text(encoding="utf-8")
             is_it = path.stem == "ex04_softmax"
             (folder / path.name).write_text(harmed(text, harm) if is_it else text, "utf-8")
-    options = ["--only", "softmax,mean_pool", "--seed", 3, "--time-limit", SECONDS, "--jobs", 2]
-    options += ["--memory", MEGABYTES, "--report", f"json1={space / 'report.json'}"]
-    command = [sys.executable, "-m", "grader", "grade", space / "answers", "--device", device]
-    done = subprocess.run(
-        [str(word) for word in (*command, *options)], check=False, capture_output=True, text=True,
-        cwd=places.ROOT, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    told = json.loads((space / "report.json").read_text(encoding="utf-8"))["submissions"]
+    options = ("--only", "softmax,mean_pool", "--time-limit", SECONDS, "--jobs", 2)
+    report = space / "report.json"
+    found = graded(space / "answers", device, report, *options, "--memory", MEGABYTES)
+    told = found["submissions"]
     for one in told:
         if {check["outcome"] for check in one["exercises"][1]["checks"]} != {"passed"}:
             raise RuntimeError(f"a function that does no harm lost a check: {one['id']}")

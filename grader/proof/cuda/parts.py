@@ -167,4 +167,4 @@ def _endings(asked: Asked, part: Part) -> None:
 
 def _batch(asked: Asked, part: Part) -> None:
     with tempfile.TemporaryDirectory() as space:
-        batch.graded(asked.device, asked.count, asked.only, Path(space), part)
+        batch.timed(asked.device, asked.count, asked.only, Path(space), part)

@@ -12,7 +12,7 @@ from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.proof.devices.programs import KINDS, programs
 from grader.proof.figure import Figure
-from grader.proof.spoils import spoils_for
+from grader.proof.spoils import slips_and_spoils
 from grader.suite.check import Check
 
 # a machine with one GPU forgives these: "cuda" is the GPU that the inputs are on, and what is
@@ -59,7 +59,7 @@ def _trials(known: Catalogue) -> Iterator[Trial]:
             if (folder / f"{exercise.stem}.py").is_file():
                 yield from _of_folder(known, exercise, folder, folder.name)
     for exercise in known.exercises():
-        for name, wrong in _wrong(known, exercise):
+        for name, wrong in slips_and_spoils(known, exercise):
             for check in _checks(exercise):
                 yield f"{exercise.full} {name}", check, _with(known, exercise, wrong)
 
@@ -82,14 +82,6 @@ def _with(
     known: Catalogue, exercise: Exercise, wrong: Callable[..., Any]
 ) -> Callable[[], tuple[World, Replaced]]:
     return lambda: (World(places.SOLUTIONS, known.names()), {exercise.name: wrong})
-
-
-def _wrong(known: Catalogue, exercise: Exercise) -> Iterator[tuple[str, Callable[..., Any]]]:
-    for slip in exercise.task.slips:
-        yield slip.name, slip.wrong
-    right = getattr(World(places.SOLUTIONS, known.names()).load(exercise.stem), exercise.name)
-    for spoil in spoils_for(exercise):
-        yield spoil.slip, spoil.spoil(right)
 
 
 def _checks(exercise: Exercise) -> list[Check]:
