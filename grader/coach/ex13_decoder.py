@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from grader.coach import Task
 from grader.coach.common import Common
@@ -535,6 +537,15 @@ class layers_with_biases(_Block):
     bias = True
 
 
+@decoder_block.slip(BLOCK_PARTS)
+class heads_of_keys_not_handed_on(_Block):
+    """`n_kv_heads` is not handed on to the attention, which has as many heads of keys as of queries
+    now: it is the third argument of CachedAttention."""
+
+    def __init__(self, d_model, n_heads, n_kv_heads, d_hidden):
+        super().__init__(d_model, n_heads, n_heads, d_hidden)
+
+
 @decoder_block.slip(WEIGHT)
 class norms_of_zeros(_Block):
     """The norms are zeros in a new block, as in Gemma: they begin with ones."""
@@ -689,6 +700,18 @@ class one_block_in_all_places(_Decoder):
     def __init__(self, *made):
         super().__init__(*made)
         self.blocks = nn.ModuleList([self.blocks[0]] * len(self.blocks))
+
+
+@decoder.slip(MODEL_PARTS)
+class blocks_in_a_plain_list(_Decoder):
+    """The blocks are in a plain list, so the model does not know their weights: they are not
+    trained, moved or saved. Put them into an nn.ModuleList."""
+
+    def __init__(self, *made):
+        super().__init__(*made)
+        blocks = list(self.blocks)
+        del self.blocks
+        self.blocks = blocks
 
 
 @decoder.slip(MODEL_PARTS)
@@ -850,6 +873,13 @@ def _each(logits, ids):
 def not_shifted(logits, ids):
     """Row i was asked for word i itself, which it has seen: it guesses word i + 1."""
     return _each(logits, ids).mean()
+
+
+@_loss_slip(ONE_MORE)
+def both_cut_at_the_end(logits, ids):
+    """Row i was asked for word i itself, which it has seen: the last row is cut off the logits, and
+    the first word off the ids, ids[:, 1:], so that row i guesses word i + 1."""
+    return _each(logits[:, :-1], ids[:, :-1]).mean()
 
 
 @_loss_slip(ONE_MORE)
@@ -1483,12 +1513,57 @@ class _Rhyme(nn.Module):
         return -1.5 * torch.minimum(away, self.n - away).float()
 
 
+class _Looks(TorchDispatchMode):
+    """Notes what each head looks at: weights over all words so far, of one word that asks."""
+
+    def __init__(self, heads):
+        super().__init__()
+        self.heads, self.rows = heads, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Run an operation, and look whether it makes weights."""
+        out = func(*args, **(kwargs or {}))
+        for one in tree_leaves(out):
+            if isinstance(one, torch.Tensor) and one.is_floating_point() and one.dim():
+                rows = one.detach().reshape(-1, one.shape[-1])
+                sums = rows.sum(-1) if (rows >= 0).all() else rows.new_zeros(len(rows))
+                if len(rows) == self.heads and torch.allclose(sums, torch.ones(self.heads)):
+                    self.rows[one.shape[-1]] = rows
+        return out
+
+    def shown(self, n):
+        """Return the weights of each head [heads, n, n]: one row for each word that asked."""
+        found = torch.zeros(self.heads, n, n)
+        for keys, rows in self.rows.items():
+            if keys <= n:
+                found[:, keys - 1, :keys] = rows
+        return found
+
+
+def _learned(kind, n, heads, steps=150):
+    """Let a decoder learn the words 0 to n - 1 by heart, by hand: torch.optim takes a second."""
+    ids = torch.arange(n)[None]
+    model = _filled(kind(n, 8 * heads, 1, heads))
+    weights = list(model.parameters())
+    means = [torch.zeros_like(weight) for weight in weights]
+    for _ in range(steps):
+        loss = F.cross_entropy(model(ids)[0, :-1], ids[0, 1:])
+        slopes = torch.autograd.grad(loss, weights)
+        with torch.no_grad():
+            torch._foreach_mul_(means, 0.9)
+            torch._foreach_add_(means, slopes)
+            torch._foreach_add_(weights, means, alpha=-0.1)
+    return model
+
+
 @draws(generate)
 def draw_generate(sketch):
     """How often each word comes after the first one, in 200 texts of a model that knows the line by
-    heart: sure of itself when it is cold, and of nothing when it is hot."""
-    words = sketch.words or ["I", "do", "not", "like", "it"]
-    n = len(words)
+    heart: sure of itself when it is cold, and of nothing when it is hot. Then the text as it grows,
+    from a decoder of yours that has learned the line: each word is fed as it is written, and each
+    head looks back at what is in its cache."""
+    words = (sketch.words or ["I", "do", "not", "like", "it"])[:12]
+    n, heads, kinds = len(words), 2, []
 
     def counted(write, args):
         rows = []
@@ -1499,6 +1574,20 @@ def draw_generate(sketch):
         return torch.stack(rows)
 
     at = (0.0, 0.5, 1.0, 2.0, 10.0)
+    sketch.row("shares of the second word, by temperature")
     made = sketch.use("generate", counted, *at)
-    sketch.draw("shares of the second word", made, [f"{one:g}" for one in at], words,
-                scale="weights")  # fmt: skip
+    sketch.draw("shares", made, [f"{one:g}" for one in at], words, scale="weights")
+
+    def looks(write):
+        torch.manual_seed(0)
+        model = _learned(kinds[0], n, heads)
+        with _Looks(heads) as seen:
+            write(model, torch.zeros(1, 1).long(), n)
+        return seen.shown(n)
+
+    if n > 1:
+        sketch.row("written after the first word, at temperature 0")
+        sketch.watch("Decoder", lambda kind: kinds.append(kind) or torch.zeros(1))
+        seen = sketch.watch("generate", looks)
+        for head in range(heads):
+            sketch.draw(f"head {head}", seen.at(head), words, words, scale="weights")

@@ -321,3 +321,29 @@ def test_what_a_pack_does_not_hold_may_be_asked_for_again():
         with pytest.raises(NotRecorded):
             tape.take("lacking", lacking)
     assert tape.take("held", lacking) == 1
+
+
+def test_what_each_head_looks_at_while_it_writes_are_its_weights(monkeypatch):
+    from grader.coach.ex13_decoder import _learned, _Looks
+
+    world = World(places.SOLUTIONS, catalogue().names())
+    decoder, write = (getattr(world.load("ex13_decoder"), name) for name in ("Decoder", "generate"))
+    softmax, made = world.load("ex04_softmax").softmax, []
+
+    def noted(scores, dim=-1):
+        made.append(softmax(scores, dim))
+        return made[-1]
+
+    for module in world.modules.values():
+        if getattr(module, "softmax", None) is softmax:
+            monkeypatch.setattr(module, "softmax", noted)
+    model = _learned(decoder, 5, heads=2)
+    made.clear()
+    with _Looks(2) as seen:
+        assert write(model, torch.zeros(1, 1).long(), 4).tolist() == [[0, 1, 2, 3, 4]]
+    shown = seen.shown(4)
+    assert len(made) == 4
+    for weights in made:
+        n = weights.shape[-1]
+        assert torch.allclose(weights.reshape(2, n), shown[:, n - 1, :n])
+        assert not shown[:, n - 1, n:].any()
