@@ -7,6 +7,8 @@ from pathlib import Path
 
 from grader.authoring import template
 from grader.chapters import places
+from grader.chapters.tracks import track_said
+from grader.results import TRACKS
 
 STEM = re.compile(r"ex(\d\d)_([a-z][a-z0-9_]*)")
 CLASS = "leave it out, and write the class as the example of grader/WRITING.md does"
@@ -39,7 +41,10 @@ def write(stem: str, names: list[str]) -> list[Path]:
     taken = next((path for path in paths if path.exists()), None)
     if taken is not None:
         raise NotWritten(f"{places.short(taken)} is there already")
-    texts = template.texts(stem, int(found.group(1)), found.group(2), names)
+    # of the track of the chapter before it
+    before = sorted(path.stem for path in places.COACH.glob("ex*.py") if path.stem < stem)
+    track = track_said(before[-1]) if before else TRACKS[0]
+    texts = template.texts(stem, int(found.group(1)), found.group(2), names, track)
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text, encoding="utf-8")
     return paths

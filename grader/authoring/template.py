@@ -121,6 +121,7 @@ from __future__ import annotations
 
 from grader.coach import Task
 
+TRACK = "$track"
 FORMULA = 'chapter $number, The formula: "Every feature is centered on its mean over all tokens."'
 ''')
 TASK = Template('''
@@ -149,9 +150,12 @@ def mean_over_the_features_of_$name(x):
 ''')
 
 
-def texts(stem: str, number: int, word: str, names: list[str]) -> tuple[str, str, str, str]:
+def texts(
+    stem: str, number: int, word: str, names: list[str], track: str
+) -> tuple[str, str, str, str]:
     """Return the texts of the stubs, the solution, the suite and the coach."""
-    about = {"stem": stem, "number": str(number), "title": word.replace("_", " ").capitalize()}
+    title = word.replace("_", " ").capitalize()
+    about = {"stem": stem, "number": str(number), "title": title, "track": track}
 
     def each(template: Template) -> str:
         return "".join(template.substitute(about, name=name) for name in names)

@@ -21,7 +21,10 @@ def failure(check: Check, outcome: Outcome, seed: int | None = None) -> str:
     which = f"{check.stem} {check.name}" + ("" if seed is None else f", seed {seed}")
     if outcome.fault and outcome.error is not None:
         return f"{which}: {stopped(check, outcome.error)}"
-    return f"{which}\n{outcome.message}" if seed is None else f"{which}: {outcome.headline}"
+    said = [f"{which}\n{outcome.message}" if seed is None else f"{which}: {outcome.headline}"]
+    if outcome.finding is not None and outcome.finding.kind == "dtype":
+        said.append("(where the answer is right, its Case takes the dtype: dtype=torch.float32)")
+    return "\n".join(said)
 
 
 def stopped(check: Check, error: BaseException) -> str:

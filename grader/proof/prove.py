@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ import torch
 from grader import devices
 from grader.author_errors import defined_at
 from grader.chapters import Catalogue, Exercise, World, catalogue, places
-from grader.coach import Slip
+from grader.judging.evidence import Evidence, alike
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
@@ -26,6 +26,7 @@ from grader.proof.failure import failure
 from grader.proof.figure import Figure
 from grader.proof.judged import TITLE, folder_when_judged, same_when_judged
 from grader.proof.promises import promises_kept
+from grader.proof.read_on import places_are_there
 from grader.proof.spoils import spoils_for
 from grader.proof.strangers import strangers_told
 from grader.proof.stubs import stubs_put_back
@@ -70,10 +71,12 @@ def _of_some(
     yield agreement(chapters)
     yield examples(chapters, known)
     yield stubs_put_back(chapters)
+    yield places_are_there(chapters)
     yield from promises_kept(chapters, setting, known)
     yield stubs_not_started(exercises, setting)
-    yield solutions_pass(exercises, setting)
-    yield from _all_exercises(exercises, setting, jobs)
+    yield (right := solutions_pass(exercises, setting))
+    if right.proved:  # or all that follows fails for that
+        yield from _all_exercises(exercises, setting, jobs)
 
 
 def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
@@ -81,9 +84,12 @@ def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
     yield agreement(known)
     yield examples(known, known)
     yield stubs_put_back(known)
+    yield places_are_there(known)
     yield from promises_kept(known, setting, known)
     yield stubs_not_started(every, setting)
-    yield solutions_pass(every, setting)
+    yield (right := solutions_pass(every, setting))
+    if not right.proved:  # all that follows fails for that
+        return
     accepted, judged = _all_variants(setting, jobs)
     yield accepted
     yield from _all_strangers(every, setting, jobs)
@@ -108,8 +114,10 @@ def stubs_not_started(exercises: list[Exercise], setting: Setting) -> Figure:
             # run, not judged: the judge knows a stub by its code and would not call it
             outcome = run(check, world, setting)[0]
             # or it calls another stub of its chapter first, such as what it is handed
-            told = outcome.verdict == "not started" or world.is_stub(outcome.stuck_at or "")
-            figure.count(told, f"{check.stem} {check.name}: {outcome.verdict}")
+            other = outcome.stuck_at
+            told = outcome.verdict == "not started" or (other is not None and world.is_stub(other))
+            said = f"{check.stem} {check.name}: {outcome.verdict}"
+            figure.count(told, failure(check, outcome, setting.seed) if outcome.fault else said)
     return figure
 
 
@@ -178,30 +186,46 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
     """Every slip costs its exercise; the first message names it, and none names another."""
     known, world = catalogue(), World(places.SOLUTIONS, catalogue().names())
     rejected, named, judged = Figure("slips rejected"), Figure("slips named"), Figure(TITLE)
-    remembered = SlipMemory()
-    names = {slip.name for slip in exercise.task.slips}
+    remembered, seen = SlipMemory(), dict[str, list[Outcome]]()
     for slip in exercise.task.slips:
         judge = _judge_of(known, world, setting, exercise, slip.wrong, remembered)
-        outcomes = [judge.judge(check) for check in exercise.checks]
-        failed = [outcome for outcome in outcomes if not outcome.passed]
-        full = f"{exercise.full} {slip.name}"
-        rejected.count(bool(failed), f"{_place_of(exercise.stem, slip)}: {full} passes")
-        others = {o.slip for o in failed if o.slip in names} - {slip.name}
-        first = failed[0].slip if failed else None
-        named.count(
-            first == slip.name and not others,
-            f"{_place_of(exercise.stem, slip)}: {full} is named {first}, "
-            f"elsewhere {sorted(map(str, others)) or 'no other'}",
-        )
+        seen[slip.name] = [judge.judge(check) for check in exercise.checks]
         judged.add(
-            same_when_judged(known, exercise, "slip", slip.name, outcomes, setting.seed, remembered)
+            same_when_judged(
+                known, exercise, "slip", slip.name, seen[slip.name], setting.seed, remembered
+            )
         )
+    for name, outcomes in seen.items():
+        failed = [outcome for outcome in outcomes if not outcome.passed]
+        which = f"{_place_of(exercise.stem, name)}: {exercise.full} {name}"
+        rejected.count(bool(failed), f"{which} passes")
+        others = {one.slip for one in failed if one.slip in seen} - {name}
+        holds = bool(failed) and failed[0].slip == name and not others
+        named.count(holds, f"{which} {_misnamed(exercise, name, failed, others, seen)}")
     return [rejected, named, judged]
 
 
-def _place_of(stem: str, slip: Slip) -> str:
+def _misnamed(
+    exercise: Exercise,
+    name: str,
+    failed: Sequence[Outcome],
+    others: Iterable[str | None],
+    seen: Mapping[str, Sequence[Outcome]],
+) -> str:
+    """Say what a slip is called instead of its name, and why."""
+    mine = list(map(Evidence.of, seen[name]))
+    for other, outcomes in seen.items():
+        if other != name and all(map(alike, map(Evidence.of, outcomes), mine)):
+            return f"gives the same as {other}, {_place_of(exercise.stem, other)}"
+    said = failed[0].slip if failed else None
+    first = f"is named {said} first" if said else "has no name in the first check that it fails"
+    elsewhere = sorted(str(one) for one in others if one != said)
+    return ", elsewhere ".join([first, *elsewhere])
+
+
+def _place_of(stem: str, slip: str) -> str:
     """Say where a slip stands."""
-    return defined_at(places.COACH / f"{stem}.py", slip.name)
+    return defined_at(places.COACH / f"{stem}.py", slip)
 
 
 def spoils_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:

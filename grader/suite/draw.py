@@ -85,6 +85,11 @@ class Draw:
             return self._put(8.0 * self._stream.randint(-steps, steps + 1, shape))
         return self._put(scale * self._stream.standard_normal(shape))
 
+    def distinct(self, *shape: int) -> Tensor:
+        """Draw numbers from -4 to 4, no two of a row alike, nor in any dtype: 256 at most."""
+        ranks = self._stream.random_sample((*shape[:-1], 256)).argsort(-1)
+        return self._put((ranks[..., : shape[-1]] - 127.5) / 32)
+
     def weights(self, *shape: int) -> Tensor:
         """Draw positive rows that sum to 1 over the last dimension."""
         powers = np.exp(self._stream.standard_normal(shape))

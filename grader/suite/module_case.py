@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,14 +100,14 @@ def look_at_weights(layer: nn.Module, weights: dict[str, Tensor], said: str) -> 
     known = dict(layer.named_parameters(remove_duplicate=False))
     lacking, more = ([n for n in one if n not in other] for one, other in
                      ((weights, known), (known, weights)))  # fmt: skip
-    have = ", ".join(f"`{name}`" for name in known) or "none yet"
+    have = _some(list(known)) or "none yet"
     holds(
         not lacking, said,
-        f"it has no {', '.join(f'`{name}`' for name in lacking)}; its weights are {have}", [*known],
+        f"it has no {_some(lacking)}; its weights are {have}", [*known],
     )  # fmt: skip
     holds(
         not more, said,
-        f"it has weights that the stub does not name: {', '.join(f'`{n}`' for n in more)}", more,
+        f"it has weights that the stub does not name: {_some(more)}", more,
     )  # fmt: skip
     for name, weight in weights.items():
         own = known[name]
@@ -119,3 +119,10 @@ def look_at_weights(layer: nn.Module, weights: dict[str, Tensor], said: str) -> 
         holds(own.requires_grad, said, f"`{name}` cannot be trained: requires_grad is False", name)
     alone = len({id(weight) for weight in known.values()})
     holds(alone == len(known), said, "two of its weights are one and the same", alone)
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    """Name the first of some weights, and say how many more there are."""
+    named = [f"`{name}`" for name in names[:most]]
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return ", ".join(named + more)

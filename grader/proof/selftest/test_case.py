@@ -32,3 +32,11 @@ def test_the_output_has_the_dtype_that_its_case_says(inputs, dtype):
     with pytest.raises(Finding) as found:
         values(SimpleNamespace(halves=lambda x: (x / 2).double()), Draw(3), case)
     assert (found.value.kind, found.value.expected.dtype) == ("dtype", dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_numbers_that_are_distinct_have_one_order_in_every_dtype(dtype):
+    drawn = Draw(3, dtype=dtype).distinct(5, 2, 256)
+    assert drawn.dtype == dtype
+    assert torch.equal(drawn.double(), Draw(3).distinct(5, 2, 256).double())
+    assert all(len(row.unique()) == 256 for row in drawn.flatten(0, 1))
