@@ -154,14 +154,16 @@ COMMON = (
     Common(
         "becomes_float32",
         _dtype(torch.float32),
-        "The output has become float32: the cause is a tensor made without `dtype=`, a `.float()`, "
-        "or a dtype written into the code. Take the dtype from the input.",
+        "The output has become float32: by a tensor made without `dtype=`, a `.float()`, or a "
+        "dtype written into the code. Take the dtype from the input; or, where steps have to be "
+        "in float32, bring the result back at the end, .to(x.dtype).",
         read=card("dtype"),
     ),
     Common(
         "becomes_float64",
         _dtype(torch.float64),
-        "The output is float64 whatever the input is: convert it to the input's dtype at the end.",
+        "The output is float64, which nobody asked for: bring it to the dtype that the stub names "
+        "at the end.",
         read=card("dtype"),
     ),
     Common(
@@ -296,8 +298,8 @@ COMMON = (
     Common(
         "misfit_not_refused",
         _kind("not refused"),
-        "An input that does not fit was accepted in silence: compare the sizes first and raise "
-        "ValueError.",
+        "An input that does not fit was accepted in silence: what the first line tells has to be "
+        "looked at, too, before anything is done, and a ValueError raised.",
     ),
     Common(
         "refusal_names_no_sizes",

@@ -427,14 +427,15 @@ ERRORS = (
 REFUSED = ErrorSlip(
     "refuses_what_fits",
     re.compile("^ValueError"),
-    "You refuse what is allowed: look at the condition before the `raise`.",
+    "You refuse what is allowed: look at the condition before the `raise`, and at what it is "
+    "compared with.",
 )
 HANDED_ON = ErrorSlip(
     "hands_on_a_misfit",
     re.compile("^ValueError"),
     "`{inner}`, which `{outer}` calls, refuses what is handed on to it: compare the arguments "
     "there, their order, their dimensions and their sizes, with what the stub of `{inner}` asks "
-    "for. It began with the shapes under Called as.",
+    "for. The shapes that all began with stand under Called as.",
 )
 
 

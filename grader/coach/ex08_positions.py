@@ -418,6 +418,15 @@ def pairs_by_rounded_angles(x, angles):
 
 
 @_pairs_slip(DIGITS)
+def pairs_in_the_dtype_of_x(x, angles):
+    """All steps are taken in the dtype of x: bfloat16 and float16 have no digits for an angle in
+    the thousands. Work in float32 at least, and round the result alone."""
+    u, v = x[..., 0::2], x[..., 1::2]
+    cos, sin = angles.to(x.dtype).cos(), angles.to(x.dtype).sin()
+    return torch.stack((u * cos - v * sin, u * sin + v * cos), -1).flatten(-2)
+
+
+@_pairs_slip(DIGITS)
 def pairs_by_rounded_sines(x, angles):
     """You rounded sines and cosines to the dtype of x before you multiplied: work in float32 at
     least, and round the result."""
@@ -558,6 +567,15 @@ def halves_by_rounded_angles(x, angles):
     """You rounded the angles to the dtype of x: bfloat16 and float16 have no digits for an angle in
     the thousands. Work in float32 at least, and round the result."""
     return _halves(x, angles.to(x.dtype))
+
+
+@_halves_slip(DIGITS)
+def halves_in_the_dtype_of_x(x, angles):
+    """All steps are taken in the dtype of x: bfloat16 and float16 have no digits for an angle in
+    the thousands. Work in float32 at least, and round the result alone."""
+    u, v = x.chunk(2, -1)
+    cos, sin = angles.to(x.dtype).cos(), angles.to(x.dtype).sin()
+    return torch.cat((u * cos - v * sin, u * sin + v * cos), -1)
 
 
 @_halves_slip(DIGITS)

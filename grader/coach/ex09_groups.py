@@ -970,6 +970,15 @@ class module_always_has_biases(_Layer):
 
 
 @gqa.slip(BIASES)
+class w_o_always_has_a_bias(_Layer):
+    """w_o has a bias though none was asked for: pass `bias=bias` to it, too."""
+
+    def make(self, d_model, narrow, bias):
+        super().make(d_model, narrow, bias)
+        self.w_o = nn.Linear(d_model, d_model)
+
+
+@gqa.slip(BIASES)
 class module_never_has_biases(_Layer):
     """The four layers never have a bias: pass `bias=bias` to each nn.Linear."""
 

@@ -687,6 +687,18 @@ def first_block_blind(query, key, value, window):
     return _in_blocks(query, key, value, window, change=change)
 
 
+@_slip(UNDER)
+def slices_that_begin_below_0(query, key, value, window):
+    """A slice from i - window + 1 begins below 0 for the first positions, which counts from the
+    end: begin it at max(0, i - window + 1)."""
+    rows = []
+    for i in range(query.shape[-2]):
+        near = slice(i - window + 1, i + 1)
+        scores = query[..., i : i + 1, :] @ key[..., near, :].mT * query.shape[-1] ** -0.5
+        rows.append(torch.softmax(scores, -1) @ value[..., near, :])
+    return torch.cat(rows, -2)
+
+
 @_slip(DIVIDE)
 def last_block_dropped(query, key, value, window):
     """Where the window does not divide n, the positions of the last block are missing: n // window

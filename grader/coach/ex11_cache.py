@@ -34,6 +34,7 @@ THROWN = 'chapter 11, What papers and libraries disagree on: "What a window thro
 HOLDS = 'the stub of KeyValueCache: "The attribute `length` says how many rows it holds"'
 AT_FIRST = 'the stub of KeyValueCache: "The buffers are made at the first update"'
 SHARE = 'the stub of KeyValueCache: "each has buffers of its own"'
+NO_GRADIENTS = 'the stub of KeyValueCache: "No gradients go through a cache."'
 NO_ROWS = 'the stub of KeyValueCache: "With 0 rows, m = 0, nothing is added"'
 ALL_SO_FAR = 'the stub of KeyValueCache: "All keys so far and all values so far, a tuple"'
 STAY = 'the stub of KeyValueCache: "stay as they are when later rows come"'
@@ -486,6 +487,15 @@ class buffers_of_the_class(_Shared):
         return super().update(key, value)
 
 
+@key_value_cache.slip(NO_GRADIENTS)
+class rows_with_their_gradients(_Cache):
+    """The rows are kept with all that they were worked out from, so gradients go through the cache:
+    write rows.detach(), or write them under torch.no_grad()."""
+
+    def write(self, buffer, rows):
+        buffer[..., self.length : self.length + rows.shape[-2], :] = rows
+
+
 @key_value_cache.slip(FORGET)
 class reset_keeps_the_buffers(_Cache):
     """`reset` sets the length to 0 and keeps the buffers, so other rows are refused afterwards:
@@ -564,6 +574,15 @@ def piece_without_a_mask(query, key, value, cache):
     is right, and for a piece it is not."""
     keys, values = cache.update(key, value)
     return _mix(query, keys, values, lambda j, p: j >= 0 * p)
+
+
+@_attend_slip(FORMULA)
+def first_piece_masked_alone(query, key, value, cache):
+    """Only the first piece has a mask: in a later piece of several words, too, no word may see
+    those after it. causal_mask_at of chapter 10 is right for all pieces."""
+    first = cache.length == 0
+    rows = cache.update(key, value)
+    return _mix(query, *rows, (lambda j, p: j <= p) if first else (lambda j, p: j >= 0))
 
 
 @_attend_slip(CORNER)

@@ -262,6 +262,21 @@ def part_not_divided(query, key, value, mask=None):
 
 
 @_part_slip(TWO)
+def log_sum_for_each_key(query, key, value, mask=None):
+    """Your log_sum is taken over the queries, dim -2, so there is one for each key: there is one
+    for each query, over its keys, dim -1."""
+    return _part(query, key, value, mask)[0], _scores(query, key, mask).logsumexp(-2)
+
+
+@_part_slip(TWO)
+def log_sum_of_the_weights(query, key, value, mask=None):
+    """You took the logarithm of the sum of the weights: they sum to 1, and its logarithm is 0. Take
+    it of the sum of exp of the scores, which the weights are divided by."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum.masked_fill(log_sum.isfinite(), 0)
+
+
+@_part_slip(TWO)
 def log_sum_as_a_column(query, key, value, mask=None):
     """Your log_sum is [*batch, q, 1]: it is [*batch, q], one number for each query."""
     out, log_sum = _part(query, key, value, mask)
@@ -378,6 +393,16 @@ def first_part_not_weighed(out_a, log_sum_a, out_b, log_sum_b):
 
 
 @_merge_slip(MERGED)
+def shares_of_the_larger(out_a, log_sum_a, out_b, log_sum_b):
+    """Your two shares do not sum to 1: exp(log_sum_a - the larger log_sum) and exp(log_sum_b - the
+    larger log_sum) have to be divided by their sum. Or take the log_sum of both away instead."""
+    top = torch.maximum(log_sum_a, log_sum_b)
+    safe = top.masked_fill(top == -torch.inf, 0)
+    a, b = torch.exp(log_sum_a - safe), torch.exp(log_sum_b - safe)
+    return a[..., None] * out_a + b[..., None] * out_b, _whole(log_sum_a, log_sum_b)[0]
+
+
+@_merge_slip(MERGED)
 def shares_swapped(out_a, log_sum_a, out_b, log_sum_b):
     """The two shares are swapped: each part is multiplied by that of its own log_sum."""
     return _merge(out_a, log_sum_b, out_b, log_sum_a)
@@ -491,6 +516,20 @@ def largest_of_all_queries(out_a, log_sum_a, out_b, log_sum_b):
     closed = whole == 0
     whole = whole.masked_fill(closed, 1)
     out = (a[..., None] * out_a + b[..., None] * out_b) / whole[..., None]
+    return out, (top + whole.log()).masked_fill(closed, -torch.inf)
+
+
+@_merge_slip(NEVER_EXP)
+def divided_by_0_far_below(out_a, log_sum_a, out_b, log_sum_b):
+    """You took the largest log_sum of all queries away from each: where a query's own are far below
+    it, exp of both is 0, and 0 is divided by 0. Each query has a larger one of its own two."""
+    both = torch.stack((log_sum_a, log_sum_b))
+    closed = (both == -torch.inf).all(0)
+    top = both.detach().max() if both.numel() else both.new_zeros(())
+    top = top.masked_fill(top.isinf(), 0)
+    a, b = torch.exp(both - top)
+    whole = (a + b).masked_fill(closed, 1)
+    out = (a / whole)[..., None] * out_a + (b / whole)[..., None] * out_b
     return out, (top + whole.log()).masked_fill(closed, -torch.inf)
 
 
@@ -802,6 +841,27 @@ class future_worked_out(_Tiles):
 
 
 @_slip(SKIPPED)
+class stopped_by_the_first_query(_Tiles):
+    """A block of queries stops at the last key that its first query sees, so its other queries lose
+    keys: it goes on to the last key that its last query sees."""
+
+    def end(self, q, k, bottom):
+        first = (bottom - 1) // self.block * self.block
+        seen = super().end(q, k, first + 1)
+        return min(k, -(-seen // self.block) * self.block)
+
+
+@_slip(CORNER)
+class tiles_left_out_from_the_top_left(_Tiles):
+    """Which tiles are left out is decided as if query 0 stood at key 0: the queries are the last
+    positions, so query i stands at k - q + i, there as in the mask."""
+
+    def end(self, q, k, bottom):
+        seen = bottom if self.causal else k
+        return min(k, -(-seen // self.block) * self.block)
+
+
+@_slip(SKIPPED)
 class future_worked_out_on_the_way_back(_Tiles):
     """Forward the future is left out, but on the way back all tiles are worked out: go through the
     same tiles there."""
@@ -884,6 +944,20 @@ class blocks_averaged(_Tiles):
 
     def merge(self, old, new):
         return (old[0] + new[0]) / 2, _merge(*old, *new)[1]
+
+
+@_slip(UNDONE)
+class all_blocks_count_the_same(_Tiles):
+    """You took the mean of what the blocks of keys give: a block counts as much as it weighs, which
+    its log_sum says."""
+
+    def forward(self, query, key, value):
+        outs = {}
+        for rows, columns in self.tiles(query.shape[-2], key.shape[-2], self.end):
+            scores = self.scores(query, key, value, rows, columns)
+            outs.setdefault(rows.start, []).append(self.part(scores, value[..., columns, :])[0])
+        means = [torch.stack(found).mean(0) for found in outs.values()]
+        return torch.cat(means, -2), super().forward(query, key, value)[1]
 
 
 @_slip(MERGED)

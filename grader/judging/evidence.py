@@ -96,9 +96,11 @@ def equal_evidence(mine: Any, theirs: Any) -> bool:
 
 
 def error_key(error: BaseException, stem: str) -> tuple[str, str]:
-    """Return the type of an error, and the slip that it shows in a chapter or else its words."""
+    """Return the type of an error, and the slip that it shows in a chapter, or else its words."""
     known = error_slip(error, stem=stem)
-    return type(error).__name__, known.name if known else _stripped(words_of(error))
+    # in which words a size is refused is everybody's own
+    said = "" if isinstance(error, ValueError) else _stripped(words_of(error))
+    return type(error).__name__, known.name if known else said
 
 
 def _stripped(text: str) -> str:
