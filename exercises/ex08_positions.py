@@ -135,8 +135,8 @@ def rotate_pairs(
 
     Returns:
         The turned rows [*batch, n, d_head]: features (2i, 2i + 1) of row p are turned by
-        angles[p, i], the first towards the second. It is worked out in float32 at least, and
-        returned in the dtype of `x`.
+        angles[p, i], the first towards the second. It is worked out in float32 at least, which
+        is enough for float64, too, and returned in the dtype of `x`.
 
     Raises:
         ValueError: `x` has fewer than two dimensions.
@@ -168,8 +168,8 @@ def rotate_halves(
 
     Returns:
         The turned rows [*batch, n, d_head]: features (i, i + d_head / 2) of row p are turned by
-        angles[p, i], the first towards the second. It is worked out in float32 at least, and
-        returned in the dtype of `x`.
+        angles[p, i], the first towards the second. It is worked out in float32 at least, which
+        is enough for float64, too, and returned in the dtype of `x`.
 
     Raises:
         ValueError: `x` has fewer than two dimensions.

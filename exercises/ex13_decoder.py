@@ -163,8 +163,9 @@ def rms_norm(
 
     Returns:
         The rows x / sqrt(mean(x^2) + eps) * weight [*batch, d], with a mean over each row. It is
-        worked out in float32 at least, and returned in the dtype of `x`: squares that float16
-        cannot hold do no harm. A row of zeros stays zeros, and has finite gradients.
+        worked out in float32 at least, which is enough for float64, too, and returned in the dtype
+        of `x`: squares that float16 cannot hold do no harm. A row of zeros stays zeros, and has
+        finite gradients.
 
     Raises:
         ValueError: `weight` is not a vector as long as the rows of `x`.

@@ -564,6 +564,13 @@ def linear_not_transposed(x, weight, bias=None):
     return _plus(x @ weight, bias)
 
 
+@project_linear.refusing(_projection(0, -1, 1))(STORED)
+def linear_handed_on_to_rows(x, weight, bias=None):
+    """You handed the weight on to `project_rows` as it is: that wants it as [d_in, d_out], and
+    nn.Linear stores [d_out, d_in]. Transpose it."""
+    return _plus(x @ weight, bias)
+
+
 @_linear_slip(STRIDES)
 def linear_reshaped_instead_of_turned(x, weight, bias=None):
     """`view` and `reshape` keep the numbers in order and only cut them into new rows: it takes a

@@ -1637,6 +1637,17 @@ def loss_after_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
 
 
 @train.slip(LOSS)
+def every_target_for_every_row(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """Each row was asked for the targets of all rows, as p[:, targets] does: row i is asked for its
+    own, p[torch.arange(len(targets)), targets]. F.cross_entropy does that by itself."""
+
+    def measure(logits, targets):
+        return -logits.log_softmax(-1)[:, targets].mean()
+
+    return _train(model, ids, targets, steps, lr, lengths, measure)
+
+
+@train.slip(LOSS)
 def labels_smoothed(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The targets were smoothed (label_smoothing), as in the 2017 paper: use the plain
     cross-entropy."""

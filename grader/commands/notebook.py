@@ -34,6 +34,8 @@ def run(given: argparse.Namespace) -> int:
         ) from problem
     for path in written:
         print(f"wrote {path}")
+    if written:
+        print("open them in Jupyter: python -m jupyterlab, of the same environment")
     for path in kept:
         print(f"kept {path}: it is there already, and a new one would undo your work in it")
     if not written and not kept:

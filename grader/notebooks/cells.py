@@ -106,7 +106,10 @@ def _quietly(do: Callable[[], Any]) -> Any:
     except (LookupError, ValueError, OSError) as problem:
         print(problem.args[0] if isinstance(problem, LookupError) else problem)
     except ImportError as problem:
-        print(f"{problem}: run the set-up cell at the top of this notebook")
+        print(
+            f"{problem} in this notebook's Python, {sys.executable}. Choose the kit's as its "
+            "kernel, or start Jupyter with it: .venv/bin/python -m jupyterlab"
+        )
     except SystemExit:
         pass
     except Exception as problem:

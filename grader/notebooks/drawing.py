@@ -81,7 +81,7 @@ def _write_answers(session: Session, chosen: Sequence[Exercise], folder: Path) -
         if text is not None:
             (folder / f"{stem}.py").write_bytes(text)
     name, exercises = f"{session.stem}.ipynb", session.known.names()[session.stem]
-    ran = chosen_source(session.ran(), name, exercises)
+    ran = chosen_source(session.ran(), name, exercises, saved=False)
     asked = {one.name for one in chosen if one.stem == session.stem}
     to_come = [one for one in exercises if one not in session.space and one not in asked]
     # what was run has the last word on a helper that both have

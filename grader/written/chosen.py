@@ -49,13 +49,17 @@ class _Taken:
         return self.problem is None and is_stub(bound[-1])
 
 
-def chosen_source(cells: Iterable[Cell], name: str, exercises: Collection[str]) -> str:
+def chosen_source(
+    cells: Iterable[Cell], name: str, exercises: Collection[str], *, saved: bool = True
+) -> str:
     """Put together what counts: a comment above each statement says where it stands.
 
     Args:
         cells: the code cells, in order.
         name: the notebook's.
         exercises: the functions that are asked for.
+        saved: whether each cell is there once; if they are what was run, it is no news that a
+            function is written in several.
 
     Raises:
         ValueError: there are more statements than anybody writes.
@@ -65,7 +69,7 @@ def chosen_source(cells: Iterable[Cell], name: str, exercises: Collection[str]) 
     places = {name: _place(taken, name) for name in exercises}
     counted = _counted(everything, places, taken)
     lines = [HEADER.decode() + ascii(name)[1:-1]]
-    lines += [TWICE + said for one in exercises if (said := _twice(taken, one))]
+    lines += [TWICE + said for one in exercises if saved and (said := _twice(taken, one))]
     lines += [FUTURE] if any(_is_future(one) for one in everything) else []
     for one in everything:
         if one in counted:
