@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections import Counter
@@ -90,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if is_pack() and config.getoption("--seed") != SEED:
         raise pytest.UsageError(f"--seed: this pack holds what is right for seed {SEED} only")
     further = frozenset(beyond())
-    untouched = not_begun(answers) - set(map(_stem, _named(config)))
+    untouched = not_begun(answers) - _asked_for(config)
     try:
         known = catalogue(further if untouched == further else frozenset())
     except ChapterError as problem:
@@ -112,6 +113,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Hear no more of what happens in this process."""
     if REFUSED in config.stash:
         config.stash[REFUSED].end()
+
+
+def _asked_for(config: pytest.Config) -> set[str]:
+    """Name the chapters that were asked for: by their files, or by a word of -k."""
+    words = re.findall(r"\w+", config.getoption("keyword"))
+    by_word = {
+        stem
+        for stem, names in beyond().items()
+        for word in words
+        if any(word.lower() in name.lower() for name in (stem, *names))
+    }
+    return by_word | set(map(_stem, _named(config)))
 
 
 def _named(config: pytest.Config) -> list[Path]:

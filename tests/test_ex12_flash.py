@@ -435,7 +435,7 @@ EXPLAINS = {
     "partial_attention": ("The output is that of", "The second result"),
     "flash_attention": ("So nothing of q x k", "Pieces of", "Gradients of gradients"),
 }
-OWN_WORDS = ("merge_partials", "flash_attention")
+OWN_WORDS = ("merge_partials", "`causal` is True", "`block` is below 1")
 globals().update(checks_by_law(CASES, SPECIAL, in_any_words(REFUSALS, *OWN_WORDS), costs=COSTS))
 
 # Parts: by hand, and under every mask

@@ -10,7 +10,7 @@ from grader.chapters import places
 from grader.written.folder import Folder
 
 TRACK = re.compile(r'^TRACK\b[^=\n]*= "(\w+)"$', re.M)
-TASKS = re.compile(r"^(\w+) = Task\(", re.M)
+TASKS = re.compile(r'^\w+ = Task\(\s*"(\w+)"', re.M)
 
 
 def track_said(stem: str) -> str:

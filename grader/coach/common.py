@@ -298,8 +298,8 @@ COMMON = (
     Common(
         "misfit_not_refused",
         _kind("not refused"),
-        "An input that does not fit was accepted in silence: what the first line tells has to be "
-        "looked at, too, before anything is done, and a ValueError raised.",
+        "An input that does not fit was accepted in silence: check what the first line names "
+        "before you compute anything, and raise a ValueError.",
     ),
     Common(
         "refusal_names_no_sizes",

@@ -852,9 +852,8 @@ def attends_to_nothing(query, key, value, window):
 def later_keys_cut_off(query, key, value, window):
     """Where there are more keys and values than queries, the later ones are cut off in silence:
     here all three have the same positions. Refuse it, and name both numbers."""
-    n = query.shape[-2]
-    if key.dim() > 1 and key.shape[-2] == value.shape[-2] >= n:
-        key, value = key[..., :n, :], value[..., :n, :]
+    if min(query.dim(), key.dim()) > 1 and key.shape[-2] == value.shape[-2] >= query.shape[-2]:
+        key, value = (x[..., : query.shape[-2], :] for x in (key, value))
     _all_fit(query, key, value, window)
     return _in_blocks(query, key, value, window)
 

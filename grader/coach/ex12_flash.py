@@ -480,8 +480,8 @@ def nan_of_two_closed_parts(out_a, log_sum_a, out_b, log_sum_b):
 @_merge_slip(A_PLACE)
 def put_right_at_the_end(out_a, log_sum_a, out_b, log_sum_b):
     """Forward it is right, but rows where both parts are closed become nan first and are put right
-    at the end, by `where`: the way back goes through the nan. Put a number in their place before
-    you take differences."""
+    at the end, by `where` or nan_to_num: the way back goes through the nan. Put a number in their
+    place before you take differences."""
     top = torch.maximum(log_sum_a, log_sum_b).detach()
     a, b = (torch.exp(one - top) for one in (log_sum_a, log_sum_b))
     out = (a[..., None] * out_a + b[..., None] * out_b) / (a + b)[..., None]
@@ -563,8 +563,9 @@ def closed_parts_weigh_1(out_a, log_sum_a, out_b, log_sum_b):
 
 @_merge_slip(A_PLACE)
 def nan_on_the_way_back(out_a, log_sum_a, out_b, log_sum_b):
-    """The numbers are right, but where both parts are closed the gradients are nan: nan_to_num and
-    where repair what comes out, and not what goes back. Let no nan be made."""
+    """The numbers are right, but where both parts are closed the gradients are nan: torch.logaddexp
+    and logsumexp make one there on the way back, and nan_to_num and where repair only what comes
+    out. Put a number into both log_sums there first, and minus infinity into the result."""
     log_sum = torch.logaddexp(log_sum_a, log_sum_b)
     a, b = (torch.exp(one - log_sum).nan_to_num(0.0)[..., None] for one in (log_sum_a, log_sum_b))
     return a * out_a + b * out_b, log_sum

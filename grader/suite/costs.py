@@ -81,21 +81,29 @@ def grows(answer: Any, draw: Draw, promised: Growth) -> None:
         Finding: it is more than promised, or it could not be seen; or the values are wrong.
     """
     answer.renew()
-    costs, outside = [], None
+    costs: list[tuple[int, Cost]] = []
+    outside = None
     for value in promised.at:
         counting, case = _counted(answer, draw, promised, value)
-        costs.append(_seen(promised, case, counting))
+        costs.append((value, _seen(promised, case, counting)))
         outside = counting.outside
-    for (small, before), (large, after) in zip(
-        zip(promised.at, costs, strict=True), [*zip(promised.at, costs, strict=True)][1:],
-        strict=False,
-    ):  # fmt: skip
-        allowed = (large / small) ** promised.power * SLACK
-        if after.of(promised.measure) > allowed * max(1, before.of(promised.measure)):
-            raise _too_much(promised, (small, before), (large, after))
+        # at once, so that the call that a message shows is the one that it is about
+        _compare(promised, *costs[-2:])
     if promised.large is not None and outside is not None:
         counting, _ = _counted(answer, draw, promised, promised.large)
         _fits(counting, promised.large, promised.size)
+
+
+def _compare(
+    promised: Growth, before: tuple[int, Cost], after: tuple[int, Cost] | None = None
+) -> None:
+    """Compare the cost at a size with that at the size before it, if there was one."""
+    if after is None:
+        return
+    (small, less), (large, more) = before, after
+    allowed = (large / small) ** promised.power * SLACK
+    if more.of(promised.measure) > allowed * max(1, less.of(promised.measure)):
+        raise _too_much(promised, before, after)
 
 
 def _counted(answer: Any, draw: Draw, promised: Growth, value: int) -> tuple[Counting, Case]:

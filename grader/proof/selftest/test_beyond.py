@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -11,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from grader.chapters import places
-from grader.chapters.tracks import beyond
+from grader.chapters.tracks import beyond, not_begun
 from grader.proof.selftest.packs import run_in
 from grader.proof.selftest.written import copy_of_the_kit
 from grader.reports.board import board
@@ -36,7 +37,7 @@ def kit(tmp_path_factory):
     run(folder, "grader", "new", STEM, "weigh", "share")
     coach = folder / "grader" / "coach" / f"{STEM}.py"
     said = coach.read_text(encoding="utf-8")
-    coach.write_text(said.replace("\n\nFORMULA", '\n\nTRACK = "beyond"\n\nFORMULA', 1))
+    coach.write_text(said.replace('TRACK = "core"', 'TRACK = "beyond"', 1))
     return folder
 
 
@@ -50,6 +51,22 @@ def begun(kit):
     file.write_text(solved.partition("\n\n\ndef share(")[0] + tail, encoding="utf-8")
     yield file
     file.write_text(stubs, encoding="utf-8")
+
+
+def test_a_chapter_of_which_a_class_alone_is_written_is_begun(tmp_path):
+    folder = tmp_path / "answers"
+    shutil.copytree(places.EXERCISES, folder)
+    assert "ex11_cache" in not_begun(folder)
+    file = folder / "ex11_cache.py"
+    head, _, rest = file.read_text(encoding="utf-8").partition("class KeyValueCache")
+    rest = rest[rest.index("\n\n\ndef ") :]
+    file.write_text(f"{head}class KeyValueCache:\n    length = 0\n{rest}", encoding="utf-8")
+    assert "ex11_cache" not in not_begun(folder)
+
+
+def test_a_word_of_k_asks_for_its_chapter(kit):
+    said = run(kit, "pytest", "-q", "-k", "weigh", code=1)
+    assert "0 of 50 points in what was run" in said
 
 
 def test_untouched_it_is_one_line(kit):
