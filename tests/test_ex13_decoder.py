@@ -456,8 +456,9 @@ def a_writer(draw: Draw, words: int = 5, n_blocks: int = 2, loud: float = 1.0) -
 
 def codes(draw: Draw, words: int):
     """Give each word a row of its own, of ones and minus ones: 8 fits itself, 6 the nearest."""
-    bits = torch.arange(words, device=draw.device)[:, None] >> torch.arange(WIDTH)
-    return (1 - 2 * (bits & 1)).to(draw.dtype)
+    places = torch.arange(WIDTH, device=draw.device)
+    bits = torch.arange(words, device=draw.device)[:, None] >> places
+    return ((bits & 1) * -2 + 1).to(draw.dtype)
 
 
 def counting(draw: Draw, words: int = 211, n_blocks: int = 2) -> Writer:
@@ -468,7 +469,8 @@ def counting(draw: Draw, words: int = 211, n_blocks: int = 2) -> Writer:
 
 
 def counted(ids, steps: int, words: int = 211):
-    return torch.cat([ids, (ids[:, -1:] + torch.arange(1, steps + 1)) % words], 1)
+    more = torch.arange(1, steps + 1, device=ids.device)
+    return torch.cat([ids, (ids[:, -1:] + more) % words], 1)
 
 
 @reference
@@ -511,7 +513,8 @@ def drawn_text(draw: Draw, *, steps=3):
 
 @reference
 def counted_on(model, ids, steps):  # noqa: ARG001
-    return torch.cat([ids, (ids[:, -1:] + torch.arange(1, steps + 1)) % 211], 1)
+    more = torch.arange(1, steps + 1, device=ids.device)
+    return torch.cat([ids, (ids[:, -1:] + more) % 211], 1)
 
 
 WRITES = "The prompts with what was"

@@ -115,10 +115,10 @@ class Twin:
         return {"weights": changed, "training": training}
 
     def to(self, dtype: torch.dtype | None) -> None:
-        """Move to a dtype; nothing is asked where nothing would change."""
+        """Move to a dtype, and to the other side's device; not where nothing would change."""
         floats = [weight for weight in self.weights() if weight.is_floating_point()]
         wanted = dtype or (floats[0].dtype if floats else torch.float32)
-        if all(weight.dtype == wanted for weight in floats):
+        if self.world.place == "cpu" and all(weight.dtype == wanted for weight in floats):
             return
         say = {"module": self.number, "dtype": NAMES[wanted]}
         reply = self.world.ask("to", say)

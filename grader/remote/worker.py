@@ -279,6 +279,8 @@ class Worker(End):
         """Move a module, buffers and all, to this side's device and to a dtype."""
         module = self._object(message.header["module"])
         module.to(self.home, DTYPES[message.header["dtype"]])
+        # where torch cannot put a weight on a device in place, another object stands for it now
+        self._weights[message.header["module"]] = dict(trees.parameters(module))
         parcel = self.parcel()
         return {"tree": trees.described(module, parcel)}, parcel
 

@@ -403,7 +403,9 @@ class RemoteWorld(End):
             with self._sense():
                 self._take_inputs(reply, parcel, given)
             raise self.rebuilt(reply.header["raised"])
-        return self._came(reply, parcel, leaves, given)
+        # what is called with nothing that has a device makes things where torch does by default
+        here = bool(parcel.sent or modules) or not all(map(_says_no_device, nested.flat(*given)))
+        return self._came(reply, parcel, leaves, given, here=here)
 
     def _in_source(self, stem: str, name: str, family: Family) -> list[str]:
         """Return the ready-made calls that stand in an exercise's source, whether made or not."""
@@ -426,12 +428,20 @@ class RemoteWorld(End):
         return self.sources.get(f"{stem}.py", b"")
 
     def _came(
-        self, reply: Opened, parcel: Parcel, leaves: list[Tensor], given: Sequence[Any]
+        self,
+        reply: Opened,
+        parcel: Parcel,
+        leaves: list[Tensor],
+        given: Sequence[Any],
+        *,
+        here: bool,
     ) -> Any:
         with self._sense():
             self._listen(reply)
             self._join(reply, leaves)
             home = self.place if self.crossing is None else ELSEWHERE
+            if not here and self.crossing is None:
+                home = devices.CPU  # torch's default device
             for value, meta in zip(reply.tensors, reply.metas, strict=True):
                 if home != "cpu" or meta[4]:
                     value.kit_place = (meta[4] or home, home)  # type: ignore[attr-defined]
@@ -729,6 +739,12 @@ class RemoteWorld(End):
 
     def _nonsense(self, says: str) -> Lost:
         return self._gone(WireError(says))
+
+
+def _says_no_device(value: Any) -> bool:
+    """Tell whether an argument leaves it to torch's default on which device something is made."""
+    plain = value is None or isinstance(value, bool | int | float | str)
+    return plain and not (isinstance(value, str) and devices.is_name(value))
 
 
 def _pairs(said: Any, parcel: Parcel) -> Iterator[tuple[int, Any]]:

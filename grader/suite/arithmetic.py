@@ -42,10 +42,11 @@ def heads64(
 
 
 def turned64(x: Tensor, begin: int = 0) -> Tensor:
-    """Turn neighbouring features as complex numbers, by angles that float32 has rounded."""
+    """Turn neighbouring features as vectors of two, by angles that float32 has rounded."""
     n, d = x.shape[-2:]
     rates = torch.tensor([math.exp(-2 * i / d * math.log(10000)) for i in range(d // 2)])
     angles = torch.arange(begin, begin + n)[:, None] * rates
-    turns = torch.polar(torch.ones(n, d // 2).double(), angles.double()).to(x.device)
-    pairs = torch.complex(x[..., 0::2], x[..., 1::2]) * turns
-    return torch.stack((pairs.real, pairs.imag), -1).flatten(-2)
+    cos, sin = angles.double().cos(), angles.double().sin()
+    # not as complex numbers: not every device that has float64 can conjugate them
+    turns = torch.stack((cos, -sin, sin, cos), -1).unflatten(-1, (2, 2)).to(x.device, x.dtype)
+    return torch.einsum("nfij,...nfj->...nfi", turns, x.unflatten(-1, (-1, 2))).flatten(-2)

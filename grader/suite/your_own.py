@@ -7,6 +7,7 @@ last bits, by a factor or by a little noise: that moves all rows alike, or cance
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -211,4 +212,6 @@ def _off_one(weights: Tensor) -> Tensor:
 
 def _unlike(one: Tensor, other: Tensor) -> float:
     """Return 0 for the same rounding in all rows, and about 1 for independent arithmetic."""
-    return max(0.0, 1 - float(torch.corrcoef(torch.stack([_off_one(one), _off_one(other)]))[0, 1]))
+    alike = float(torch.corrcoef(torch.stack([_off_one(one), _off_one(other)]))[0, 1])
+    # where all rows are off alike, as with a kernel that does not work here, nothing can be told
+    return 1.0 if math.isnan(alike) else max(0.0, 1 - alike)
