@@ -57,12 +57,32 @@ FIGURES: dict[str, tuple[Box, ...]] = {
     ),
 }  # fmt: skip
 
+# shown of the chapters that are begun
+TODAY: tuple[Box, ...] = (
+    Box("Positional encoding", ("ex08_positions.rotary_scores",), "queries and keys are turned"),
+    Box("h heads", ("ex09_groups.GroupedQueryAttention",), "fewer of keys than of queries"),
+    Box("Mask (opt.)", ("ex10_window.window_attention",), "and what it closes is never made"),
+    Box("Masked multi-head attention", ("ex11_cache.CachedAttention",), "which remembers its rows"),
+    Box("Scaled dot-product attention", ("ex12_flash.flash_attention",), "a tile at a time"),
+    Box("Add & Norm", ("ex13_decoder.rms_norm", "ex13_decoder.DecoderBlock"),
+         "the norm first, then the sum"),
+    Box("Feed forward", ("ex13_decoder.DecoderBlock",), "its gate, up and down"),
+    Box("N x", ("ex13_decoder.Decoder",), "its blocks"),
+    Box("Softmax", ("ex13_decoder.generate",), "word by word, until a text is there"),
+)  # fmt: skip
+# the chapter that builds what the first seven leave out
+DECODER = "ex13_decoder"
+
 NOT_BUILT = (
     "Feed forward: two linear layers with a ReLU between them, for each position by itself.",
     "Add & Norm: what goes into a part is added to what comes out of it (the residual), then "
     "layer norm.",
     "N x: six such layers on one another, in an encoder and in a decoder. Yours has one layer, and "
     "takes the mean of its rows where the decoder names a word at every position.",
+)
+NOT_BUILT_BESIDE_A_DECODER = (
+    "An encoder beside the decoder: layers without a causal mask, which read another text. The "
+    "decoder looks at what they make of it through cross-attention.",
 )
 
 READ_NEXT = (

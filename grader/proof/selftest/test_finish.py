@@ -44,7 +44,8 @@ def test_the_end_of_the_solutions(finished, width):
     assert said.count("head 3") == 3
     assert "Scale: scaled_scores, " in said
     assert "ex02_scaling.py:36" in said
-    assert "Feed forward" in said
+    assert "Feed forward: DecoderBlock, " in said
+    assert "An encoder beside the decoder" in said
     assert "Attention Is All You Need" in said
 
 
@@ -83,6 +84,8 @@ def test_stubs_end_the_picture_and_not_the_list(finished):
         "your ex07_model.encode_words is not started. What is left to do: python -m grader" in said
     )
     assert "What to read next." in said
+    assert "Feed forward: two linear layers" in said
+    assert "the models of today" not in said
 
 
 @pytest.mark.parametrize(
@@ -139,7 +142,8 @@ def test_a_pack_has_its_end(released):
 
 
 def test_every_function_of_the_figures_is_one_of_the_kit():
-    named = [full for parts in paper.FIGURES.values() for part in parts for full in part.names]
+    boxes = [*paper.TODAY, *(part for parts in paper.FIGURES.values() for part in parts)]
+    named = [full for part in boxes for full in part.names]
     assert set(named) <= {exercise.full for exercise in catalogue().exercises()}
 
 
