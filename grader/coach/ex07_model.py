@@ -10,6 +10,7 @@ from torch import nn
 
 from grader.coach import Task, card
 from grader.coach.common import Common
+from grader.coach.downhill import Downhill
 from grader.coach.errors import error_like
 from grader.coach.ex06_heads import head_maps, right_maps
 from grader.pictures.drawings import draws
@@ -1602,22 +1603,8 @@ def _loss(model, ids, targets, lengths=None, measure=F.cross_entropy):
     return measure(logits, targets)
 
 
-class _Downhill:
-    """Gradient descent with momentum."""
-
-    def __init__(self, weights, lr):
-        self.weights, self.lr = list(weights), lr
-        self.speeds = [torch.zeros_like(weight) for weight in self.weights]
-
-    def step(self, loss):
-        slopes = torch.autograd.grad(loss, self.weights)
-        with torch.no_grad():
-            for weight, speed, slope in zip(self.weights, self.speeds, slopes, strict=True):
-                weight.sub_(speed.mul_(0.9).add_(slope), alpha=self.lr)
-
-
 def _train(model, ids, targets, steps, lr, lengths, measure=F.cross_entropy, weights=None):
-    downhill = _Downhill(model.parameters() if weights is None else weights, lr)
+    downhill = Downhill(model.parameters() if weights is None else weights, lr)
     losses = []
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths, measure)
@@ -1629,7 +1616,7 @@ def _train(model, ids, targets, steps, lr, lengths, measure=F.cross_entropy, wei
 @train.slip(TRAINING)
 def loss_after_the_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """You took each loss after its step: keep the loss that the step was computed from."""
-    losses, downhill = [], _Downhill(model.parameters(), lr)
+    losses, downhill = [], Downhill(model.parameters(), lr)
     for _ in range(steps):
         downhill.step(_loss(model, ids, targets, lengths))
         losses.append(_loss(model, ids, targets, lengths).item())
@@ -1680,7 +1667,7 @@ def model_and_losses(model, ids, targets, steps=200, lr=0.05, lengths=None):
 @train.slip(TRAINING)
 def losses_as_tensors(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """The losses are tensors, and each may keep its whole graph in memory: use `.item()`."""
-    losses, downhill = [], _Downhill(model.parameters(), lr)
+    losses, downhill = [], Downhill(model.parameters(), lr)
     for _ in range(steps):
         losses.append(_loss(model, ids, targets, lengths))
         downhill.step(losses[-1])
@@ -1738,7 +1725,7 @@ def at_least_one_step(model, ids, targets, steps=200, lr=0.05, lengths=None):
 @train.slip(NUMBER_OF_STEPS)
 def stops_when_good(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Training ends early when the loss is small: take all `steps`."""
-    losses, downhill = [], _Downhill(model.parameters(), lr)
+    losses, downhill = [], Downhill(model.parameters(), lr)
     for _ in range(steps):
         loss = _loss(model, ids, targets, lengths)
         losses.append(loss.detach().item())
@@ -1837,7 +1824,7 @@ def last_word_as_target(model, ids, targets, steps=200, lr=0.05, lengths=None):
 @train.slip(LOSS)
 def one_sequence_at_a_time(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """Each step sees one sequence only: use the whole batch in every step."""
-    losses, downhill = [], _Downhill(model.parameters(), lr)
+    losses, downhill = [], Downhill(model.parameters(), lr)
     for step in range(0, steps):
         _loss(model, ids, targets, lengths)
         one = slice(step % len(ids), step % len(ids) + 1)

@@ -58,20 +58,13 @@ def _built(world: World) -> Picture:
     """List the boxes of the paper's figures with the student's own functions."""
     from grader.chapters.tracks import not_begun
 
+    begun = set(world.names) - not_begun(world.folder)
+    today = [box for box in paper.TODAY if box.names[0].split(".")[0] in begun]
+    figures = {**paper.FIGURES, **({paper.IN_PLACES_TODAY: today} if today else {})}
     built = Picture("What you have built", paper.SAYS)
-    for title, parts in paper.FIGURES.items():
+    for title, parts in figures.items():
         notes = [line for part in parts for line in _lines(part, lambda full: _where(world, full))]
         built.rows.append(Row(title, notes=notes))
-    untouched = not_begun(world.folder)
-    begun = [stem for stem in world.names if stem not in untouched]
-    today = [
-        line
-        for part in paper.TODAY
-        if part.names[0].split(".")[0] in begun
-        for line in _lines(part, lambda full: _where(world, full))
-    ]
-    if today:
-        built.rows.append(Row("What stands in these places in the models of today.", notes=today))
     lacks = paper.NOT_BUILT_BESIDE_A_DECODER if paper.DECODER in begun else paper.NOT_BUILT
     built.rows.append(Row("What the figures show and this kit does not build.",
                           notes=[f"- {text}" for text in lacks]))  # fmt: skip

@@ -57,6 +57,7 @@ FIGURES: dict[str, tuple[Box, ...]] = {
     ),
 }  # fmt: skip
 
+IN_PLACES_TODAY = "What stands in these places in the models of today."
 # shown of the chapters that are begun
 TODAY: tuple[Box, ...] = (
     Box("Positional encoding", ("ex08_positions.rotary_scores",), "queries and keys are turned"),

@@ -403,9 +403,11 @@ class RemoteWorld(End):
             with self._sense():
                 self._take_inputs(reply, parcel, given)
             raise self.rebuilt(reply.header["raised"])
-        # what is called with nothing that has a device makes things where torch does by default
-        here = bool(parcel.sent or modules) or not all(map(_says_no_device, nested.flat(*given)))
-        return self._came(reply, parcel, leaves, given, here=here)
+        home = self.place if self.crossing is None else ELSEWHERE
+        no_tensor = not parcel.sent and not modules and self.crossing is None
+        if no_tensor and all(map(_says_no_device, nested.flat(*given))):
+            home = devices.CPU  # where torch makes what nobody wants elsewhere
+        return self._came(reply, parcel, leaves, given, home)
 
     def _in_source(self, stem: str, name: str, family: Family) -> list[str]:
         """Return the ready-made calls that stand in an exercise's source, whether made or not."""
@@ -433,15 +435,11 @@ class RemoteWorld(End):
         parcel: Parcel,
         leaves: list[Tensor],
         given: Sequence[Any],
-        *,
-        here: bool,
+        home: str,
     ) -> Any:
         with self._sense():
             self._listen(reply)
             self._join(reply, leaves)
-            home = self.place if self.crossing is None else ELSEWHERE
-            if not here and self.crossing is None:
-                home = devices.CPU  # torch's default device
             for value, meta in zip(reply.tensors, reply.metas, strict=True):
                 if home != "cpu" or meta[4]:
                     value.kit_place = (meta[4] or home, home)  # type: ignore[attr-defined]

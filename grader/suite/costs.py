@@ -7,6 +7,7 @@ right answer may take a few tensors more or less.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,18 +89,15 @@ def grows(answer: Any, draw: Draw, promised: Growth) -> None:
         costs.append((value, _seen(promised, case, counting)))
         outside = counting.outside
         # at once, so that the call that a message shows is the one that it is about
-        _compare(promised, *costs[-2:])
+        for before, after in itertools.pairwise(costs[-2:]):
+            _compare(promised, before, after)
     if promised.large is not None and outside is not None:
         counting, _ = _counted(answer, draw, promised, promised.large)
         _fits(counting, promised.large, promised.size)
 
 
-def _compare(
-    promised: Growth, before: tuple[int, Cost], after: tuple[int, Cost] | None = None
-) -> None:
-    """Compare the cost at a size with that at the size before it, if there was one."""
-    if after is None:
-        return
+def _compare(promised: Growth, before: tuple[int, Cost], after: tuple[int, Cost]) -> None:
+    """Compare the cost at a size with that at the size before it."""
     (small, less), (large, more) = before, after
     allowed = (large / small) ** promised.power * SLACK
     if more.of(promised.measure) > allowed * max(1, less.of(promised.measure)):
