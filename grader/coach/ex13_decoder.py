@@ -878,8 +878,8 @@ def not_shifted(logits, ids):
 
 @_loss_slip(ONE_MORE)
 def both_cut_at_the_end(logits, ids):
-    """Row i was asked for word i itself, which it has seen: the last row is cut off the logits, and
-    the first word off the ids, ids[:, 1:], so that row i guesses word i + 1."""
+    """Row i was asked for word i itself, which it has seen. Cut the last row off the logits, but
+    the first word off the ids, ids[:, 1:]: row i guesses word i + 1."""
     return _each(logits[:, :-1], ids[:, :-1]).mean()
 
 
