@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 
 from grader.author_errors import defined_at
@@ -43,6 +44,7 @@ def is_there(read: str) -> bool:
     return found is not None and card(found[1], 80) is not None
 
 
+@functools.cache
 def stub(name: str) -> str:
     """Return the docstring of an exercise's stub, on one line; empty for no exercise."""
     stems = [one.stem for one in catalogue().exercises() if one.name == name]
@@ -53,6 +55,7 @@ def stub(name: str) -> str:
     return _flat(docstring_of(ast.unparse(node)))
 
 
+@functools.cache
 def sections(stem: str) -> dict[str, str]:
     """Return the sections of a chapter's text by their titles, each on one line."""
     text = ast.get_docstring(ast.parse(_text(stem))) or ""
