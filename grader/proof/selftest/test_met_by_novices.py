@@ -7,7 +7,7 @@ import pytest
 from grader.chapters import World, catalogue
 from grader.judging.judge import Judge
 from grader.suite.compare import Finding
-from grader.suite.refusals import refusal, refused
+from grader.suite.refusals import all_refused, refusal
 from grader.trouble import HangsError
 
 LATER = "def padding_mask(lengths, n):\n    return torch.arange(n) < lengths[:, None]\n"
@@ -91,6 +91,6 @@ def test_a_hang_is_no_wrong_refusal():
         raise HangsError("ex04_softmax.softmax")
 
     with pytest.raises(HangsError):
-        refused(None, None, refusal("softmax", "ValueError: no.", ("`a` is [7]", hangs)))
+        all_refused(None, None, refusal("softmax", "ValueError: no.", ("`a` is [7]", hangs)))
     with pytest.raises(Finding):
-        refused(None, None, refusal("softmax", "ValueError: no.", ("`a` is [7]", lambda *_: 1)))
+        all_refused(None, None, refusal("softmax", "ValueError: no.", ("`a` is [7]", lambda *_: 1)))
