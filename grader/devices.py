@@ -24,6 +24,7 @@ _NAMES = (CPU, *OF_TORCH)
 _CALLED = {"gpu": "cuda", "nvidia": "cuda", "hip": "cuda", "rocm": "cuda", "metal": "mps"}
 _KEYS = {CPU: "CPU", "cuda": "CUDA", "mps": "MPS", "xpu": "XPU"}
 _FLOATS = ("float64", "float16", "bfloat16")
+_LONGEST = 200  # of an error, in one line
 _said: dict[str, str] = {}
 _in_use: list[str] = []
 
@@ -218,6 +219,24 @@ def computes(device: str) -> str:
     for one, other, what in ((ends[0], ends[2], "values"), (ends[1], ends[3], "gradients")):
         if one is None or other is None or not torch.allclose(one, other, 1e-2, 1e-2):
             return f"its {what} are not the CPU's"
+    return ""
+
+
+def broken(device: str) -> str:
+    """Say in one line why a device does nothing more in this process; nothing if it works.
+
+    After an illegal access every call fails, and only a new process helps.
+    """
+    import torch
+
+    if device == CPU:
+        return ""
+    try:
+        (torch.zeros(1, device=device) + 1).cpu()
+    except RuntimeError as problem:
+        # what an answer holds may have used up the memory: then it goes on once that is let go
+        used_up = type(problem).__name__ == "OutOfMemoryError"
+        return "" if used_up else str(problem).strip().partition("\n")[0][:_LONGEST]
     return ""
 
 

@@ -239,6 +239,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     with pyfuncitem.config.stash[CLOCK].running(pyfuncitem):
         outcome = pyfuncitem.config.stash[JUDGE].judge(check)
     pyfuncitem.stash[OUTCOME] = outcome
+    if outcome.verdict == "crashed":
+        pyfuncitem.session.shouldfail = outcome.headline  # nothing more can be run there
     if outcome.verdict == "not run":
         pytest.skip(outcome.message)
     if outcome.passed:

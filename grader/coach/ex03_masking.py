@@ -263,8 +263,8 @@ def padded_at_the_start(lengths, n):
 def marked_at_the_last_word(lengths, n):
     """You marked the last real token, at length - 1, and a sequence of length 0 has none: compare
     the positions with the length."""
-    last = torch.nn.functional.one_hot(lengths.long() - 1, n)
-    return last.flip(-1).cumsum(-1).flip(-1).bool()
+    last = torch.nn.functional.one_hot(lengths.long().cpu() - 1, n)  # a GPU would break of -1
+    return last.flip(-1).cumsum(-1).flip(-1).bool().to(lengths.device)
 
 
 @padding_mask.slip(REAL)

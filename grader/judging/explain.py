@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from torch import Tensor
 
-from grader import nested
+from grader import devices, nested
 from grader.answers.door import Call
 from grader.coach import Slip
 from grader.coach.common import OTHER_ORDER, RANDOM, Common, common_slip, fill
@@ -69,6 +69,19 @@ def explain_time_limit(check: Check, outcome: Outcome, guilty: str) -> str:
     lines = _block(f"{check.full_exercise} did not come back in time{other}")
     lines += [*_frames(outcome.frames), ""]
     says = "A loop that never ends, or one that is far longer than these few inputs need."
+    return "\n".join(lines + _wrap("Likely slip", says))
+
+
+def explain_lost_device(check: Check, outcome: Outcome, device: str) -> str:
+    """Write the message of a check after which a device does nothing more in this process."""
+    place, error = devices.kind(device), outcome.headline
+    outcome.headline = f"{check.full_exercise} left {place} broken: {error}"
+    lines = [*_block(outcome.headline), *_frames(outcome.frames), ""]
+    says = (
+        f"An index out of its range breaks {place} for the whole process, and is told of later "
+        "than it happens, so do not trust the line. On the CPU it is an IndexError in the line "
+        "where it happens: run `pytest` without --device."
+    )
     return "\n".join(lines + _wrap("Likely slip", says))
 
 

@@ -13,7 +13,7 @@ from grader.answers.door import Answer, Answers, Call
 from grader.chapters import Catalogue, Exercise
 from grader.coach import Slip
 from grader.judging.blame import Blame
-from grader.judging.explain import explain, explain_time_limit, noted
+from grader.judging.explain import explain, explain_lost_device, explain_time_limit, noted
 from grader.judging.other_calls import OtherCalls, narrowed
 from grader.judging.outcome import Outcome, is_time_limit, outcome_of, student_frames
 from grader.judging.recognise import Recogniser, SlipMemory
@@ -83,6 +83,10 @@ class Judge:
             with self._without_what_hangs():
                 outcome, answer = self._run(check)
                 if outcome.verdict == "not run":
+                    return outcome
+                if outcome.verdict == "crashed" and outcome.error is not None:
+                    outcome.frames = student_frames(outcome.error, self.world)
+                    outcome.message = explain_lost_device(check, outcome, self.setting.device)
                     return outcome
                 outcome = self._with_what_is_left(check, outcome)
                 self.recogniser.saw(check, outcome)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from grader import devices
 from grader.answers.door import Answer, Answers
 from grader.answers.precision import exact
 from grader.devices import NotHere
@@ -88,6 +89,8 @@ def run(
         if is_time_limit(problem):
             raise
         error = problem
+    if error is not None and (lost := devices.broken(setting.device)):
+        return Outcome("crashed", error=error, headline=lost), answer
     outcome = outcome_of(error, check.full_exercise, world)
     outcome.notes = tuple(answer.notes) if outcome.passed else ()
     outcome.left = left

@@ -140,12 +140,14 @@ def spoils_for(exercise: Exercise, device: str = "cpu") -> list[Spoil]:
     return [spoil for spoil in SPOILS if cases and needs.get(spoil.slip, True)]
 
 
-def slips_and_spoils(known: Catalogue, exercise: Exercise) -> Iterator[tuple[str, Answer]]:
-    """Yield all that is wrong with an exercise on purpose, by its name."""
+def slips_and_spoils(
+    known: Catalogue, exercise: Exercise, device: str = "cpu"
+) -> Iterator[tuple[str, Answer]]:
+    """Yield all that is wrong with an exercise on purpose on a device, by its name."""
     for slip in exercise.task.slips:
         yield slip.name, slip.wrong
     right = getattr(World(places.SOLUTIONS, known.names()).load(exercise.stem), exercise.name)
-    for spoil in spoils_for(exercise):
+    for spoil in spoils_for(exercise, device):
         yield spoil.slip, spoil.spoil(right)
 
 

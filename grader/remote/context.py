@@ -8,8 +8,6 @@ import torch
 
 from grader import devices
 
-LONGEST = 200
-
 
 def bound(device: str, megabytes: int) -> None:
     """Let a worker take so much of its device's memory.
@@ -37,22 +35,6 @@ def wait(device: str) -> None:
     done = getattr(_module(device), "synchronize", None)
     if done is not None:
         done()
-
-
-def broken(device: str) -> str:
-    """Say in one line why a device does nothing more in this process; nothing if it works.
-
-    After an illegal access every call fails, and only a new process helps.
-    """
-    if device == devices.CPU:
-        return ""
-    try:
-        (torch.zeros(1, device=device) + 1).cpu()
-    except RuntimeError as problem:
-        # what an answer holds may have used up the memory: then it goes on once that is let go
-        used_up = type(problem).__name__ == "OutOfMemoryError"
-        return "" if used_up else str(problem).strip().partition("\n")[0][:LONGEST]
-    return ""
 
 
 def _module(device: str) -> Any:

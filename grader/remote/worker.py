@@ -139,7 +139,7 @@ class Worker(End):
     def raised(self, error: BaseException) -> dict[str, Any]:
         """Describe an error for the judge, and what it has left of this side's device."""
         said = raised.described(error, self.world)
-        broken = context.broken(self.home) if isinstance(error, RuntimeError) else ""
+        broken = devices.broken(self.home) if isinstance(error, RuntimeError) else ""
         return {**said, "device": broken} if broken else said
 
     def rebuilt(self, said: Any) -> BaseException:

@@ -239,7 +239,12 @@ class RemoteWorld(End):
         return ""
 
     def renew(self) -> None:
-        """Go on with another process, which has held no memory yet."""
+        """Go on with another process, which has held no memory yet; on a GPU none tells anything.
+
+        What answers make lies in the device's memory there, and a context takes seconds.
+        """
+        if self.place != "cpu":
+            return
         self.close()
         self.begin(self._seed)
 
@@ -294,7 +299,8 @@ class RemoteWorld(End):
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         """See how much more memory the worker holds meanwhile, if that is to be counted."""
-        process = self.process if self.counting is not None else None
+        counts = self.counting is not None and self.place == "cpu"
+        process = self.process if counts else None
         before = process.held() if process is not None else None
         yield
         after = process.held() if process is not None else None

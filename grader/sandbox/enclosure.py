@@ -72,7 +72,8 @@ def _enclose_on_linux(walls: Walls, isolation: Isolation) -> None:
     scratch = room.SCRATCH if isolation.scratch and walls.scratch else None
     if isolation.room:
         namespaces.unshare(("mount",), isolation.namespaces)
-        room.enter(seen, walls.scratch, (user, group), walls.gpu)
+        own_processes = "pid" in isolation.spaces
+        room.enter(seen, walls.scratch, (user, group), walls.gpu, own_processes)
     os.chdir(scratch or "/")
     environment.settle(scratch, gpu=walls.gpu)
     limits.put_up(figures)  # in a user namespace already, or threads of others would count

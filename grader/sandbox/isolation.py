@@ -12,6 +12,8 @@ LAYERS = ("landlock", "seccomp", "namespaces", "own_uid", "capabilities", "limit
 _LOST_WITH_GPU = (
     "A submission on a GPU can call the GPU's drivers, and any mistake that they have.",
     "A submission on a GPU can use far more memory than it should: that is watched from outside.",
+)
+_SEES_NUMBERS = (
     "A submission on a GPU can see which numbers of processes are in use, and by which user.",
 )
 _TRUNCATION_SINCE, _SIGNALS_SINCE = 3, 6
@@ -97,7 +99,8 @@ class Isolation:
     @property
     def missing_with_gpu(self) -> tuple[str, ...]:
         """The protections that are lost for a worker that uses a GPU."""
-        return self.missing + _LOST_WITH_GPU
+        sees = () if "pid" in self.spaces else _SEES_NUMBERS
+        return self.missing + _LOST_WITH_GPU + sees
 
     @property
     def says(self) -> str:

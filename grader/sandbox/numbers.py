@@ -13,7 +13,7 @@ readv 19 65, writev 20 66, access 21 -, pipe 22 -, select 23 -, sched_yield 24 1
 mremap 25 216, msync 26 227, mincore 27 232, madvise 28 233, shmget 29 194, shmctl 31 195,
 dup 32 23, dup2 33 -, pause 34 -, nanosleep 35 101, getitimer 36 102, alarm 37 -,
 setitimer 38 103, getpid 39 172, sendfile 40 71, socket 41 198, connect 42 203, sendto 44 206,
-recvfrom 45 207, sendmsg 46 211, recvmsg 47 212, shutdown 48 210, bind 49 200,
+recvfrom 45 207, sendmsg 46 211, recvmsg 47 212, shutdown 48 210, bind 49 200, listen 50 201,
 getsockname 51 204, getpeername 52 205, socketpair 53 199, setsockopt 54 208,
 getsockopt 55 209, clone 56 220, fork 57 -, vfork 58 -, execve 59 221, exit 60 93,
 wait4 61 260, kill 62 129, uname 63 160, semget 64 190, semctl 66 191, msgget 68 186,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import struct
@@ -34,7 +35,9 @@ def keep_mounts_private() -> None:
     call("mount", None, b"/", None, _ALL_BENEATH | _PRIVATE, None)
 
 
-def enter(seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool) -> None:
+def enter(
+    seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool, own_processes: bool
+) -> None:
     """Move this process into a file system of its own.
 
     It needs a mount namespace of its own and the right to mount in it.
@@ -44,10 +47,12 @@ def enter(seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool) -
         scratch: megabytes of the one folder that can be written to, 0 for none.
         owner: user and group of that folder.
         gpu: whether the drivers' files must be there.
+        own_processes: whether it is in a pid namespace of its own.
 
     Raises:
         OSError: the kernel refused, or what is to be seen is not there.
     """
+    at_hand = tuple(devices(gpu))  # before the ground, /dev itself, is covered
     _mount_empty(_GROUND, "size=1m,mode=755", _NO_SUID | _NO_DEVICES)
     os.chdir(_GROUND)
     os.mkdir(_OUTSIDE)
@@ -57,13 +62,13 @@ def enter(seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool) -
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target)
     hidden = set(seen.hidden)
-    for path in sorted((*seen.shown, *seen.hidden, *devices(gpu))):
+    for path in sorted((*seen.shown, *seen.hidden, *at_hand)):
         if path in hidden:
             _cover(path)
         else:
             _show(path)
     if gpu:
-        _show(Path("/proc"))
+        _show_processes(own=own_processes)
     SCRATCH.mkdir()
     (_SHARED_MEMORY if gpu else SCRATCH).mkdir(parents=True, exist_ok=True)
     call("umount2", f"/{_OUTSIDE}".encode(), _DETACH)
@@ -75,6 +80,17 @@ def enter(seen: VisibleFiles, scratch: int, owner: tuple[int, int], gpu: bool) -
         _mount_scratch(SCRATCH, scratch, owner)
     if gpu:
         _mount_scratch(_SHARED_MEMORY, scratch or 1, owner)
+
+
+def _show_processes(*, own: bool) -> None:
+    """Show /proc with the numbers that processes have here: drivers look themselves up."""
+    if own:
+        Path("/proc").mkdir(exist_ok=True)
+        flags = _NO_SUID | _NO_DEVICES | _NO_PROGRAMS
+        with contextlib.suppress(OSError):  # a container that hides some of it lets none be mounted
+            call("mount", b"proc", b"/proc", b"proc", flags, None)
+            return
+    _show(Path("/proc"))
 
 
 def _let_name_threads(at: Path) -> None:

@@ -93,6 +93,7 @@ def goes_backward(answer: Any, output: Any, leaves: list[Tensor], on: torch.devi
 def goes_back(output: Any, leaves: list[Tensor]) -> bool:
     """Go backward through all that comes out, if there is a way; return whether there is one."""
     ends = [v for v in nested.flat(output) if isinstance(v, Tensor) and v.requires_grad]
+    leaves = [one for one in leaves if one.requires_grad]  # some freeze what is to be learned
     if ends and leaves:
         # as a worker does with what comes across, so that both count the same
         total: Any = 0

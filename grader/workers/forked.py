@@ -22,7 +22,7 @@ from grader.remote.used import Held, Used, used_by
 from grader.sandbox import Isolation, clean_environment
 from grader.sandbox.limits import sizes
 from grader.trouble import NurseryError
-from grader.workers import cores
+from grader.workers import cores, device_memory
 
 ROOT = Path(__file__).resolve().parents[2]
 # the kit is found by its path, whatever folder this is run in
@@ -131,7 +131,7 @@ class Nursery:
             raise NurseryError(f"a worker could not be started: {told['problem']}")
         channel = Channel(mine, inputs=Inputs(memory))
         worker = Forked(self, told["pid"], told["number"], channel, job.memory)
-        worker.watch_memory()
+        worker.watch_memory(device=job.home != "cpu")
         return worker
 
     def end(self, child: int, *, expected: bool = True) -> dict[str, Any]:
@@ -238,12 +238,17 @@ class Forked:
         self._ended = threading.Event()
         self._held_too_much = False
 
-    def watch_memory(self) -> None:
+    def watch_memory(self, *, device: bool = False) -> None:
         """End it when it holds more than it may, from outside.
 
         CUDA survives no limit from within, and what is filled and then made read-only none counts.
         What it had when it was forked, torch itself, is not counted.
+
+        Args:
+            device: whether to look at a GPU's memory, too.
         """
+        if device:
+            device_memory.OF_ALL.watch(self._number, self._memory, self._takes_too_much)
         most = sizes(self._number)["VmData"] + (self._memory + BESIDES) * 2**20
 
         def watch() -> None:
@@ -251,11 +256,16 @@ class Forked:
                 while not self._ended.wait(WATCHED_EVERY):
                     now = sizes(self._number)
                     if now.get("RssAnon", 0) + now.get("RssShmem", 0) > most:
-                        self._held_too_much = True
-                        os.kill(self._number, signal.SIGKILL)
+                        self._takes_too_much()
                         return
 
         threading.Thread(target=watch, daemon=True).start()
+
+    def _takes_too_much(self) -> None:
+        if not self._ended.is_set():
+            self._held_too_much = True
+            with contextlib.suppress(OSError):  # it is gone
+                os.kill(self._number, signal.SIGKILL)
 
     def used(self) -> Used | None:
         """Return what it has used of the processor."""
@@ -273,6 +283,7 @@ class Forked:
         """End it with all that it has started; say how it had ended, if that was not expected."""
         self.channel.close()
         self._ended.set()
+        device_memory.OF_ALL.forget(self._number)
         told = self._nursery.end(self._child, expected=expected)
         if expected:
             return Ending()

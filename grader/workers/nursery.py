@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import time
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,8 @@ def main() -> None:
     except SandboxError as problem:
         _tell(control, {"problem": str(problem)})
         os._exit(1)
+    # where there is a GPU, those that may not use it would say so on the terminal
+    warnings.filterwarnings("ignore", "CUDA initialization")
     _warm_up(gpu=house["gpu"])
     if isolation is not None and not house["gpu"]:
         from grader.workers import warm

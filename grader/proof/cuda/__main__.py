@@ -7,6 +7,8 @@ held, not held, not tried. The status is 0 only if nothing stands under "not hel
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,8 +19,9 @@ import torch
 
 from grader import devices
 from grader.chapters import catalogue
-from grader.proof.cuda.part import Part, tried
+from grader.proof.cuda.part import NotTried, Part, tried
 from grader.proof.cuda.parts import Asked, parts
+from grader.proof.cuda.spread import Both, Spread
 
 REHEARSAL = (
     "REHEARSAL: {} is no GPU of PyTorch's own. This says that the command works, and nothing\n"
@@ -32,9 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="cuda", help="default: cuda")
     parser.add_argument("--only", metavar="NAME", action="append", default=[],
                         help="a chapter or a function; repeatable (default: all)")  # fmt: skip
+    parser.add_argument("--part", metavar="WORD", action="append", default=[], dest="chosen",
+                        help="only parts whose title holds WORD; repeatable")  # fmt: skip
     parser.add_argument("--most", type=int, metavar="N",
-                        help="N variants, and N wrong answers to each (default: all)")  # fmt: skip
+                        help="N trials of each function in each part (default: all)")  # fmt: skip
     parser.add_argument("--count", type=int, default=100, help="submissions in the batch")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N",
+                        help="N trials at a time (default: one a core)")  # fmt: skip
+    parser.add_argument("--minutes", type=float, default=math.inf, metavar="N",
+                        help="begin no trial of a part after N minutes (default: all)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
     parser.add_argument("--file", type=Path, default=Path("cuda.txt"), help="to send back")
     given = parser.parse_args(arguments)
@@ -47,13 +56,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # some answers are odd on purpose
     with given.file.open("w", encoding="utf-8") as file:
-        return _prove(asked, _teller(file))
+        return _prove(asked, _teller(file), given.chosen)
 
 
 def _asked(given: argparse.Namespace) -> Asked:
     known = catalogue()
     exercises = known.listed(given.only) or list(known.exercises())
-    return Asked(given.device, known, exercises, given.only, given.count, given.seed, given.most)
+    both = Both(given.device, given.seed)
+    spread = Spread(both, exercises, given.most, given.jobs, given.minutes)
+    return Asked(spread, given.only, given.count)
 
 
 def _teller(file: TextIO) -> Callable[[str], None]:
@@ -64,23 +75,27 @@ def _teller(file: TextIO) -> Callable[[str], None]:
     return tell
 
 
-def _prove(asked: Asked, tell: Callable[[str], None]) -> int:
+def _prove(asked: Asked, tell: Callable[[str], None], chosen: Sequence[str] = ()) -> int:
     if asked.device not in devices.OF_TORCH:
         tell(REHEARSAL.format(asked.device))
-    if asked.only or asked.most is not None:
-        tell(
-            f"NOT ALL: only {', '.join(asked.only) or 'all'}, at most {asked.most or 'all'} of each"
-        )
+    most = asked.spread.most
+    if asked.only or most is not None:
+        tell(f"NOT ALL: only {', '.join(asked.only) or 'all'}, at most {most or 'all'} of each")
     done: list[Part] = []
     for title, does in parts(asked):
         tell(f"\n## {title}\n")
-        done.append(tried(title, does))
+        asked_for = not chosen or any(word in title for word in chosen)
+        done.append(tried(title, does if asked_for else _not_asked))
         tell("\n".join(done[-1].lines))
     for held in ("held", "not held", "not tried"):
         tell(f"\n{held}:")
         titles = [part.title for part in done if part.held == held]
         tell("\n".join(f"  {title}" for title in titles) or "  nothing")
     return int(any(part.held == "not held" for part in done))
+
+
+def _not_asked(_: Part) -> None:
+    raise NotTried("not asked for")
 
 
 if __name__ == "__main__":

@@ -13,14 +13,12 @@ from pathlib import Path
 import torch
 
 from grader import devices
-from grader.chapters import Catalogue, Exercise
 from grader.hearings.trying import try_out
 from grader.judging.run import Setting
 from grader.proof.cuda import batch, endings
-from grader.proof.cuda.both import same_on_both
 from grader.proof.cuda.part import NotTried, Part
-from grader.proof.devices.agree import dry_runs_agree
-from grader.proof.prove import solutions_pass, variants_pass
+from grader.proof.cuda.spread import Spread
+from grader.proof.cuda.trials import dry_runs, right, wrong
 from grader.sandbox import offered
 from grader.suite import tolerance
 
@@ -32,32 +30,24 @@ class Asked:
     """What is to be proved.
 
     Attributes:
-        device: on which.
-        known: the chapters.
-        exercises: of these.
-        only: the names that stand for them; none for all.
+        spread: on which device, of which exercises, and how the long parts are spread.
+        only: the names that stand for the exercises; none for all.
         count: submissions of the batch.
-        seed: of the inputs.
-        most: so many variants, and wrong answers to a function, at most; None for all.
     """
 
-    device: str
-    known: Catalogue
-    exercises: Sequence[Exercise]
+    spread: Spread
     only: Sequence[str]
     count: int
-    seed: int
-    most: int | None = None
 
     @property
-    def here(self) -> Setting:
-        """The CPU."""
-        return Setting("cpu", self.seed)
+    def device(self) -> str:
+        """The device's name."""
+        return self.spread.both.device
 
     @property
     def there(self) -> Setting:
         """The device."""
-        return Setting(devices.indexed(self.device), self.seed)
+        return self.spread.both.there
 
 
 def parts(asked: Asked) -> Iterator[tuple[str, Callable[[Part], None]]]:
@@ -66,11 +56,11 @@ def parts(asked: Asked) -> Iterator[tuple[str, Callable[[Part], None]]]:
     yield "the device works within all walls", lambda part: _rungs(asked, part)
     yield "the walls of its workers stop what they should", _walls
     yield "arithmetic within the tolerances", lambda part: _arithmetic(asked, part)
-    yield "solutions and variants pass there", lambda part: _suites(asked, part)
-    yield "slips and spoils give the same on both", lambda part: _slips(asked, part)
-    yield "dry runs agree with real ones", lambda part: _dry_runs(asked, part)
     yield "what breaks, holds or fills it costs its check", lambda part: _endings(asked, part)
     yield "a batch has the same scores on both", lambda part: _batch(asked, part)
+    yield "solutions and variants pass there", lambda part: asked.spread.over(right, part)
+    yield "dry runs agree with real ones", lambda part: _dry_runs(asked, part)
+    yield "slips and spoils give the same on both", lambda part: asked.spread.over(wrong, part)
 
 
 def _facts(asked: Asked, part: Part) -> None:
@@ -116,7 +106,7 @@ def _arithmetic(asked: Asked, part: Part) -> None:
         if name in lacking:
             part.note(f"{name}: not run, it has none")
             continue
-        generator = torch.Generator().manual_seed(asked.seed)
+        generator = torch.Generator().manual_seed(asked.spread.both.seed)
         given = torch.randn(64, 64, generator=generator).to(dtype)
         own = given.to(asked.device).requires_grad_()
         wide = given.double().clone().requires_grad_()
@@ -132,22 +122,10 @@ def _arithmetic(asked: Asked, part: Part) -> None:
         part.require(used <= 1, f"{name} is off by {used:.2f} times its tolerance")
 
 
-def _suites(asked: Asked, part: Part) -> None:
-    exercises = list(asked.exercises)
-    part.take([solutions_pass(exercises, asked.there)])
-    part.take([variants_pass(exercises, asked.there, asked.most)])
-
-
-def _slips(asked: Asked, part: Part) -> None:
-    for exercise in asked.exercises:
-        part.take(same_on_both(asked.known, exercise, asked.here, asked.there, asked.most))
-
-
 def _dry_runs(asked: Asked, part: Part) -> None:
     if asked.device != "cuda":
         raise NotTried("the programs to try say cuda")
-    chosen = None if not asked.only else {exercise.full for exercise in asked.exercises}
-    part.take([dry_runs_agree(asked.known, asked.here, asked.there, chosen)])
+    asked.spread.over(dry_runs, part)
 
 
 def _endings(asked: Asked, part: Part) -> None:

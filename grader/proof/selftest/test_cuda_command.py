@@ -8,10 +8,11 @@ import sys
 import pytest
 import torch
 
-from grader.chapters import catalogue, places
+from grader.chapters import places
 from grader.proof.cuda.__main__ import main
 from grader.proof.cuda.part import NotTried, Part, tried
 from grader.proof.cuda.parts import Asked, parts
+from grader.proof.cuda.spread import Both, Spread
 from grader.proof.figure import Figure
 from grader.proof.second_device import NAME, is_possible, package
 
@@ -45,7 +46,7 @@ def test_a_rehearsal_says_that_it_is_one_and_ends_with_its_lists(tmp_path):
     assert said.startswith("REHEARSAL: second is no GPU")
     assert "NOT ALL: " in said
     found = under(said)
-    asked = Asked(NAME, catalogue(), [], [], 0, 0)
+    asked = Asked(Spread(Both(NAME), [], None, 1, 0), [], 0)
     every = [title for title, _ in parts(asked)]
     assert sorted(title for some in found.values() for title in some if title in every) == sorted(
         every

@@ -73,3 +73,29 @@ def test_memory_that_is_unknown_bounds_nothing():
     assert Usable(("cpu",)).jobs(8) == 8
     assert Usable(("cuda",), most=2).jobs(8) == 2
     assert Usable(("cuda",), most=9).jobs(8) == 8
+
+
+BROKEN = """
+_right = softmax
+
+
+def softmax(scores, dim=-1):
+    beyond = torch.full((1,), scores.shape[0] + 3, dtype=torch.long, device=scores.device)
+    torch.zeros(2, device=scores.device)[beyond]
+    return _right(scores, dim)
+"""
+
+
+@possible
+def test_a_device_that_an_answer_breaks_ends_plain_pytest_with_a_sentence(submission, tmp_path):
+    text = (places.SOLUTIONS / "ex04_softmax.py").read_text(encoding="utf-8")
+    folder = submission("anna", ex04_softmax=text + BROKEN)
+    command = [package(tmp_path / "env"), "-m", "pytest", "tests/test_ex04_softmax.py",
+               f"--answers={folder}", "--device", NAME, "-p", "no:cacheprovider"]  # fmt: skip
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=places.ROOT)
+    assert done.returncode == 1
+    said = " ".join(done.stdout.split())
+    assert "ex04_softmax.softmax left second broken: second error: device-side assert" in said
+    assert "On the CPU it is an IndexError in the line where it happens" in said
+    assert "1 failed in" in said
+    assert "fault of the kit" not in said

@@ -36,9 +36,8 @@ OPEN_WITH_GPU = frozenset(
     (
         *("memory_at_once", "memory_bit_by_bit", "memory_mapped", "memory_shared"),
         *("memory_shared_of_a_device", "memory_that_grows_down", "memory_made_read_only"),
-        *("memory_locked", "file_in_memory", "open_files", "pair_of_sockets"),
-        *("send_descriptor", "judge_is_there", "write_to_shared_memory", "read_library"),
-        "name_own_thread",
+        *("memory_locked", "file_in_memory", "open_files", "write_to_shared_memory"),
+        *("read_library", "name_own_thread"),
     )
 )
 _SECONDS = 20
