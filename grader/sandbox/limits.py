@@ -13,7 +13,8 @@ from grader.sandbox.walls import Walls
 _MEGABYTE = 1 << 20
 # what a worker maps without using memory for it: libraries that it loads later, its threads' stacks
 _MAPPED = 512 * _MEGABYTE
-# memory of the host that the drivers of a GPU take for themselves; not yet measured on one
+# memory of the host that the drivers of a GPU may take for themselves; far less was seen (828 MB,
+# torch with it)
 _FOR_GPU = 8192 * _MEGABYTE
 _FILES_FOR_GPU = 1024
 
