@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from grader.answers.clock import WALL
-from grader.chapters import catalogue
+from grader.chapters import World, catalogue
 from grader.hearings import hearing
 from grader.hearings.hearing import Hearing, Limits
+from grader.judging.judge import SPARES, Judge
 from grader.remote.patience import LOOSELY, Patience
 from grader.remote.used import Used
 from grader.remote.world import RemoteWorld
@@ -245,3 +246,21 @@ def test_a_submission_has_a_limit_of_its_own_for_all_checks(starter, monkeypatch
     # once it is used up nothing is tried any more
     tried = verdicts.index("timeout")
     assert all("used up all" in one.message for one in results[tried + 1 :])
+
+
+def test_time_that_goes_to_the_search_for_a_slip_is_not_the_answers(submission, monkeypatch):
+    text = "def dot_product(a, b):\n    return a.sum()\n"
+    judge = Judge(catalogue(), World(submission("anna", ex01_scores=text), catalogue().names()))
+    asked = []
+
+    def searches(*_: Any) -> None:
+        asked.append(1)
+        raise TimeLimit
+
+    monkeypatch.setattr(judge.recogniser, "recognise", searches)
+    checks = [c for c in catalogue().exercise("ex01_scores.dot_product").checks if c.telling]
+    outcomes = [judge.judge(check) for check in checks]
+    lost = [one for one in outcomes if not one.passed]
+    assert lost
+    assert {one.verdict for one in lost} <= {"failed", "error"}
+    assert len(asked) == SPARES
