@@ -225,7 +225,7 @@ class GroupedQueryAttention(nn.Module):
         Returns:
             One new row per token of `x` [*batch, q, d_model]: w_o of the joined heads, where head i
             of the keys and values owns the i-th block of what w_k and w_v make. A query that may
-            attend to nothing gets the bias of `w_o`, or zeros, and finite gradients.
+            attend to nothing gets the bias of `w_o`, zeros if it has none, and finite gradients.
 
         Raises:
             ValueError: `x` or `memory` has fewer than two dimensions.

@@ -646,6 +646,14 @@ def heads_alternately(weight, n_heads):
     return weight.unflatten(0, (-1, n_heads)).transpose(0, 1).flatten(0, 1)
 
 
+@_rows_slip(OF_HEADS)
+def rows_dealt_out_to_heads(weight, n_heads):
+    """You dealt the rows out to the heads in turn, row r to head r % n_heads: each head is one
+    block of rows, and the first rows / n_heads rows are head 0."""
+    dealt = weight.unflatten(0, (-1, n_heads))
+    return torch.cat((dealt[0::2], dealt[1::2])).flatten(0, 1)
+
+
 @_rows_slip(ORDER)
 def turned_weight(weight, n_heads):
     """You turned the weight, as `rotate_half` does with features, and signs changed: only the order
@@ -811,6 +819,18 @@ def scaled_by_the_number_of_pairs(query, key, query_positions, key_positions, ba
     """You scaled by the root of the number of pairs: it is the width, d."""
     d, query = query.shape[-1], _placed(query, query_positions, base)
     return _scores(query, _placed(key, key_positions, base), (d / 2) ** -0.5)
+
+
+@_scores_slip(DISTANCE)
+def distance_without_its_sign(query, key, query_positions, key_positions, base=10000.0):
+    """Where a key stands behind its query, you turned by the distance without its sign: before and
+    behind are not alike, so turn by the difference as it is."""
+    d, far = query.shape[-1], (query_positions.float()[:, None] - key_positions.float()).abs()
+    angles = far[..., None] * base ** (-_even(query_positions, d) / d)  # [q, k, d / 2]
+    (qu, qv), (ku, kv) = (x.unflatten(-1, (-1, 2)).unbind(-1) for x in (query, key))
+    qu, qv, ku, kv = qu.unsqueeze(-2), qv.unsqueeze(-2), ku.unsqueeze(-3), kv.unsqueeze(-3)
+    turned = (qu * ku + qv * kv) * angles.cos() + (qu * kv - qv * ku) * angles.sin()
+    return (turned.sum(-1) * d**-0.5).to(query.dtype)
 
 
 @_scores_slip(DISTANCE)

@@ -345,6 +345,15 @@ def rows_cut_the_other_way(query, key, value, mask=None):
 
 
 @_slip(SHAPES)
+def heads_not_put_back(query, key, value, mask=None):
+    """The heads of a group are mixed up with its queries: they stood behind the queries while you
+    attended, (q, h / g), and were cut as if they stood before them. Put them back first."""
+    g, times, q = key.shape[-3], query.shape[-3] // key.shape[-3], query.shape[-2]
+    out = _grouped(query, key, value, mask).unflatten(-3, (g, times)).transpose(-3, -2)
+    return out.flatten(-3, -2).unflatten(-2, (times, q)).flatten(-4, -3)
+
+
+@_slip(SHAPES)
 def heads_after_the_tokens(query, key, value, mask=None):
     """The heads stand behind the tokens, [*batch, q, h, d_v]: they come before them."""
     return _grouped(query, key, value, mask).transpose(-3, -2)
@@ -837,6 +846,15 @@ class module_scales_by_the_keys(_Layer):
         return _grouped(query, key, value, mask, attend=functools.partial(_attend, scale=scale))
 
 
+@gqa.slip(HEAD_WIDTH)
+class module_scales_twice(_Layer):
+    """You scaled twice: `grouped_attention` divides the scores by the square root of d_head, and
+    the queries or the keys were divided by it before."""
+
+    def mix(self, query, key, value, mask):
+        return super().mix(query * query.shape[-1] ** -0.5, key, value, mask)
+
+
 @gqa.slip(ASKED)
 class module_ignores_the_mask(_Layer):
     """The mask is ignored: hand it on to `grouped_attention`."""
@@ -862,6 +880,16 @@ class module_gives_nan(_Layer):
     def mix(self, query, key, value, mask):
         _heads_divide(query, key, value, mask)
         return nan_where_nothing_is_seen(query, key, value, mask)
+
+
+@gqa.slip(BLIND)
+class module_zeros_after_w_o(_Layer):
+    """You set the row of a query that may look at nothing to zeros after w_o: its heads give zeros,
+    so w_o makes its bias of them."""
+
+    def forward(self, x, memory=None, mask=None):
+        out = super().forward(x, memory, mask)
+        return out if mask is None else out.masked_fill(~mask.any(-1, keepdim=True), 0)
 
 
 @gqa.slip(MEMORY)

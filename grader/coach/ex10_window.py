@@ -58,6 +58,7 @@ KEYS = (
     'chapter 4, The formula: "The softmax runs over the keys, so each query has a row of '
     'weights of its own."'
 )
+LARGEST_SCORE = 'chapter 4, The formula: "adding the same number to a whole row changes nothing"'
 SCALE = 'chapter 2, The formula: "scaled = Q K^T / sqrt(d_k)"'
 ANY_BATCH = card("batch")
 DEVICE = card("device")
@@ -133,6 +134,13 @@ def past_is_closed(q, k, device=None):
     """The keys before the first query are closed: each query sees all that came before it."""
     query, key = _places(q, k, device)
     return (key <= query) & (key >= k - q)
+
+
+@_at_slip(LAST)
+def own_positions_first(q, k, device=None):
+    """The keys that came before the queries stand on the right: they are the first k - q columns,
+    and the queries' own positions follow."""
+    return _causal(q, k, device).roll(q, -1)
 
 
 @_at_slip(DIRECTION)
@@ -308,6 +316,22 @@ def window_at_the_top_left(q, k, window, sinks=0, device=None):
     """Query i stands at position i in your mask: the queries are the last positions, so it stands
     at k - q + i."""
     return _windowed(k, k, window, sinks, device)[:q]
+
+
+@_window_slip(CORNER)
+def window_from_the_number_of_the_query(q, k, window, sinks=0, device=None):
+    """Your window looks back from i, the number of the query, and not from its position, k - q + i:
+    where there are more keys than queries, it is too long."""
+    query, key = _places(q, k, device)
+    near = query - (k - q) - key < window
+    return (key <= query) & (near | (key < sinks))
+
+
+@_window_slip(AS_WINDOW)
+def window_cut_to_the_queries(q, k, window, sinks=0, device=None):
+    """A window that is longer than there are queries was cut to their number: it may be as long as
+    there are keys."""
+    return _windowed(q, k, max(1, min(window, q)), sinks, device)
 
 
 @_window_slip(AS_WINDOW)
@@ -490,6 +514,11 @@ def _softmax(scores, dim=-1):
     return powers / whole.masked_fill(whole == 0, 1)
 
 
+def _bare_softmax(scores):
+    powers = torch.exp(scores)
+    return powers / powers.sum(-1, keepdim=True)
+
+
 def _attend(query, key, value, mask, *, power=0.5, softmax=_softmax):
     scores = query @ key.mT * query.shape[-1] ** -power
     return softmax(scores.masked_fill(~mask, -torch.inf)) @ value
@@ -591,6 +620,15 @@ def future_of_the_block(query, key, value, window):
     """Positions attend to later ones of their block: within a block, too, j <= i."""
     return _over_all(
         query, key, value, lambda i, j: (i - j < window) & (j // window <= i // window)
+    )
+
+
+@_slip(LARGEST_SCORE)
+def bare_exponentials(query, key, value, window):
+    """exp of a large score is infinity, and infinity by infinity is nan: subtract the largest score
+    of each query first, or take your `softmax`."""
+    return _over_all(
+        query, key, value, lambda i, j: (j <= i) & (i - j < window), softmax=_bare_softmax
     )
 
 

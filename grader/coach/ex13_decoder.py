@@ -345,6 +345,22 @@ class second_norm_left_out(_Block):
         return x + self.down(self.gated(x))
 
 
+@decoder_block.slip(GATED)
+class up_of_the_rows_before_the_norm(_Block):
+    """`up` reads the rows before the second norm: `gate` and `up` both read the normed ones."""
+
+    def second(self, x):
+        return x + self.down(F.silu(self.gate(self.norm(x, self.norm_2))) * self.up(x))
+
+
+@decoder_block.slip(GATED)
+class gate_of_the_rows_before_the_norm(_Block):
+    """`gate` reads the rows before the second norm: `gate` and `up` both read the normed ones."""
+
+    def second(self, x):
+        return x + self.down(F.silu(self.gate(x)) * self.up(self.norm(x, self.norm_2)))
+
+
 @decoder_block.slip(BLOCK)
 class one_norm_for_both(_Block):
     """norm_1 serves both branches: the second one has norm_2."""
@@ -618,6 +634,19 @@ class _Decoder(nn.Module):
 @decoder.slip(DECODER)
 class last_norm_left_out(_Decoder):
     """The last norm is left out: it stands before the head."""
+
+    def finish(self, x):
+        return self.head(x)
+
+
+@decoder.slip(DECODER)
+class last_norm_after_each_block(_Decoder):
+    """The last norm comes after each block: it stands once, behind them all, before the head."""
+
+    def through(self, x, caches):
+        for block, cache in zip(self.blocks, caches, strict=True):
+            x = _normed(block(x, cache), self.norm)
+        return x
 
     def finish(self, x):
         return self.head(x)
