@@ -26,8 +26,8 @@ from grader.dry_run.tensors import Elsewhere, where_is
 from grader.dry_run.trip import Trip
 from grader.dry_run.watch import Now
 
-# an error that was raised in there may come of the pretending
-NOT_THE_ANSWERS = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]))
+# an error that has come through there may come of the pretending, or of a GPU that is not here
+PRETENDING = (str(Path(__file__).parents[1]), str(Path(torch.cuda.__file__).parent))
 
 
 class Crossing:
@@ -162,18 +162,18 @@ class Crossing:
     def _explain(self, problem: Exception) -> None:
         """Take note of an error of the answer's own: it was called on the CPU before, without one.
 
-        What comes out of torch may come of the pretending, unless only tensors of the CPU met.
+        What has come through here may come of the pretending, unless the CPU refuses it as well.
         """
-        own, of_torch = None, False
+        own, pretended = None, False
         step = problem.__traceback__
         while step is not None:
             file = step.tb_frame.f_code.co_filename
             if self._is_mine(file):
-                own, of_torch = step, False
-            elif file.startswith(NOT_THE_ANSWERS):
-                of_torch = True
+                own, pretended = step, False
+            elif file.startswith(PRETENDING):
+                pretended = True
             step = step.tb_next
-        if own is not None and (not of_torch or hasattr(problem, ON_THE_CPU)):
+        if own is not None and (not pretended or hasattr(problem, ON_THE_CPU)):
             self.trip.add(words.refuses(problem, own))
 
     def _is_mine(self, file: str) -> bool:

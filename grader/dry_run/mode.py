@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _device
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from grader import nested
 from grader.dry_run import kinds
 from grader.dry_run.generators import Generator
 from grader.dry_run.moves import destination, moved
@@ -21,7 +22,7 @@ from grader.dry_run.trip import Trip
 from grader.dry_run.watch import Now, handed, is_given
 
 T = torch.Tensor
-# marks an error of a call in which only tensors of the CPU met
+# marks an error that does not come of the pretending: the call fails on the CPU as well
 ON_THE_CPU = "kit_on_the_cpu"
 Handler = Callable[["Machine", Any, Sequence[Any], dict[str, Any]], Any]
 
@@ -42,6 +43,14 @@ class Machine(TorchFunctionMode):
     ) -> Any:
         """Do what a machine with GPUs would."""
         kwargs = kwargs or {}
+        try:
+            return self._done(func, args, kwargs)
+        except Exception as problem:
+            if not hasattr(problem, ON_THE_CPU) and _fails_on_the_cpu(func, args, kwargs, problem):
+                _mark(problem)
+            raise
+
+    def _done(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if func in LOOKS:
             return func(*args, **kwargs)
         if func in FROM_LISTS and args and type(args[0]) in (list, tuple):
@@ -73,8 +82,7 @@ class Machine(TorchFunctionMode):
         try:
             return func(*args, **kwargs)
         except Exception as problem:
-            with contextlib.suppress(AttributeError, TypeError):
-                setattr(problem, ON_THE_CPU, True)
+            _mark(problem)
             raise
 
     def _wrapped(self, out: Any, args: Sequence[Any], func: Any) -> Any:
@@ -165,6 +173,32 @@ class _Inside(TorchDispatchMode):
                 if not isinstance(one, Elsewhere):
                     Now.given.setdefault(id(one), (one, of))
         return out
+
+
+def _mark(problem: Exception) -> None:
+    """Say of an error that it does not come of the pretending."""
+    with contextlib.suppress(AttributeError, TypeError):
+        setattr(problem, ON_THE_CPU, True)
+
+
+def _fails_on_the_cpu(
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], problem: Exception
+) -> bool:
+    """Tell whether a call gives the same kind of error with its numbers on the CPU."""
+    try:
+        given, named = nested.mapped(_brought_home, (tuple(args), dict(kwargs)))
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            func(*given, **{**named, **({"device": CPU} if "device" in named else {})})
+    except Exception as again:
+        return type(again) is type(problem)
+    return False
+
+
+def _brought_home(value: Any) -> Any:
+    """Return a copy of a tensor that says it is on a GPU, on the CPU; all else as it is."""
+    if isinstance(value, Elsewhere):
+        return value.inner.detach().clone()
+    return value.detach().clone() if isinstance(value, Tensor) else value
 
 
 def _tensors(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Tensor]:
