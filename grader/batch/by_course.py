@@ -49,7 +49,10 @@ def course_for(
         each = (one for name in names for one in naming.listed(name, stems))
         return [exercise.full for one in each for exercise in known.select(one)]
 
-    return read(path, select, rules)
+    course = read(path, select, rules)
+    if course.handed_in is not None:
+        from_table(course.handed_in)  # what is wrong with it is said before anything is graded
+    return course
 
 
 def scored(
@@ -76,7 +79,20 @@ def scored(
         return run
     for student in unknown_students(course, run):
         _tell(f"`{student}` has an extension, and no submission is called so")
-    return applied(course, run, _times(course, submissions))
+    times = _times(course, submissions)
+    if course.handed_in is not None:
+        _tell_of_others(course.handed_in, times, run)
+    return applied(course, run, times)
+
+
+def _tell_of_others(table: Path, times: Times, run: Run) -> None:
+    """Say who is in the table of times and hands in nothing, or the other way round."""
+    in_table = set(times.students)
+    handed_in = {one.identity for one in run.submissions if not one.problem}
+    for student in sorted(in_table - {one.identity for one in run.submissions}):
+        _tell(f"`{student}` stands in {table.name}, and no submission is called so")
+    for student in sorted(handed_in - in_table):
+        _tell(f"`{student}` does not stand in {table.name}: taken as in time")
 
 
 def _out_of(course: Course | None, exercises: Sequence[Exercise]) -> Fraction:

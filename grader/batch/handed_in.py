@@ -7,28 +7,45 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from grader.batch.folders import BELOW
+from grader.batch.folders import everything
+from grader.batch.meant import meant
 from grader.batch.members import like_a_chapter
 from grader.batch.submissions import Submission
+from grader.batch.uploads import uploads_in
 from grader.course.times import Times
 
 
 def times_of_files(submissions: Iterable[Submission]) -> Times:
     """Take for each chapter when its file was last changed; of an archive, when that was."""
-    return Times({one.identity: dict(_moments(one)) for one in submissions})
+    return Times({one.identity: _latest(one) for one in submissions})
+
+
+def _latest(submission: Submission) -> dict[str, dt.datetime]:
+    found: dict[str, dt.datetime] = {}
+    for stem, moment in _moments(submission):
+        found[stem] = max(moment, found.get(stem, moment))
+    return found
 
 
 def _moments(submission: Submission) -> Iterator[tuple[str, dt.datetime]]:
+    path = submission.path
     if submission.loose is not None:
-        for name, path in submission.loose.files:
-            yield Path(name).stem, _changed(path)
-    elif submission.path.is_file():
-        yield "", _changed(submission.path)
+        yield from ((_stem(name), _changed(file)) for name, file in submission.loose.files)
+    elif path.is_file():
+        yield "", _changed(path)
     else:
-        for folder in (submission.path, submission.path / BELOW):
-            for path in sorted(folder.glob("*")):
-                if like_a_chapter(path.name):
-                    yield path.stem, _changed(path)
+        chapters = [one.name for one in everything(path) if like_a_chapter(one.name)]
+        yield from ((_stem(name), _changed(path / name)) for name in chapters)
+        if not chapters:
+            # a learning platform has put a folder around the archive
+            yield from (("", _changed(upload)) for upload in uploads_in(path))
+
+
+def _stem(name: str) -> str:
+    """Return the chapter that a file counts as, whatever it is called."""
+    last = Path(name).name
+    said = meant(last)
+    return Path(said.file if said is not None else last).stem.lower()
 
 
 def _changed(path: Path) -> dt.datetime:

@@ -61,7 +61,10 @@ def _scored(course: Course, submission: SubmissionResult, times: Times) -> Submi
     for place, week in enumerate(course.weeks, start=1):
         counted = [e for e in submission.exercises if e.exercise in week.exercises]
         more = _extension(course, submission.identity, place)
-        days = _days_late(week, more, course.late, times.of(submission.identity, week.exercises))
+        moment = times.of(submission.identity, week.exercises)
+        days = _days_late(week, more, course.late, moment)
+        if week.deadline is not None and moment is None and any(map(_is_begun, counted)):
+            late.append(f"{week.title}: nothing says when it was handed in: taken as in time")
         kept = _kept(course.late, days)
         if days:
             lost = f"{float(100 * (1 - kept)):g} % less"
@@ -101,6 +104,10 @@ def _weighted(week: Week, counted: Sequence[ExerciseResult]) -> list[Fraction]:
     ends = [sum(points[: place + 1]) / sum(points) * week.weight for place in range(len(points))]
     rounded = [Fraction(0), *(Fraction(round(end * 100), 100) for end in ends[:-1]), week.weight]
     return [after - before for before, after in itertools.pairwise(rounded)]
+
+
+def _is_begun(exercise: ExerciseResult) -> bool:
+    return any(check.passed for check in exercise.checks)
 
 
 def _extension(course: Course, identity: str, place: int) -> dt.timedelta:

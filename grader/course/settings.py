@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.course.overlay import over
-from grader.course.tables import CourseError, Table, parsed
+from grader.course.tables import MOST_DAYS, CourseError, Table, parsed
 from grader.results import MESSAGES, Messages
 
 NAME = "course.toml"
@@ -112,6 +112,7 @@ def read(path: Path | None, select: Select, rules: Sequence[str] = ()) -> Course
         columns=table.texts("columns"),
     )
     table.end()
+    _refuse_other_weeks(course, table.where)
     _refuse_late_alone(course, "late" in said or "extensions" in said, table.where)
     return course
 
@@ -145,7 +146,7 @@ def _weeks(tables: Sequence[Table], select: Select) -> tuple[Week, ...]:
 
 def _late(table: Table) -> Late:
     per_day, most = table.number("per_day", most=100), table.number("most", most=100)
-    minutes = table.number("grace_minutes") or Fraction(0)
+    minutes = table.number("grace_minutes", most=MOST_DAYS * 24 * 60) or Fraction(0)
     days = table.whole("days")
     table.end()
     return Late(
@@ -165,6 +166,16 @@ def _extensions(table: Table) -> dict[str, dict[int, dt.timedelta]]:
 def _beside(path: Path | None, name: str | None) -> Path | None:
     folder = Path() if path is None else path.parent
     return None if name is None else folder / name
+
+
+def _refuse_other_weeks(course: Course, where: str) -> None:
+    for student, weeks in course.extensions.items():
+        for week in weeks:
+            if week > len(course.weeks):
+                raise CourseError(
+                    f"{where}: [extensions] {student}: there is no week {week}, "
+                    f"the last one is week {len(course.weeks)}"
+                )
 
 
 def _refuse_late_alone(course: Course, rules: Any, where: str) -> None:

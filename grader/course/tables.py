@@ -15,6 +15,7 @@ else:
     import tomli as tomllib  # pytest needs it there
 
 Word = TypeVar("Word", bound=str)
+MOST_DAYS = 3650
 
 
 class CourseError(ValueError):
@@ -112,13 +113,13 @@ class Table:
         """Return days: a number for every week, or a table of numbers by week."""
         says = "a number of days, or a table by week, as in { 2 = 3 }"
         if not isinstance(self._take(key, (int, float, dict), says), dict):
-            return {0: self.number(key) or Fraction(0)}
+            return {0: self.number(key, MOST_DAYS) or Fraction(0)}
         inner = self.table(key)
         found: dict[int, Fraction] = {}
         for week in inner.own_keys():
             if not (week.isascii() and week.isdigit() and int(week)):
                 raise self._wrong(key, says)
-            found[int(week)] = inner.number(week) or Fraction(0)
+            found[int(week)] = inner.number(week, MOST_DAYS) or Fraction(0)
         return found
 
     def one_of(self, key: str, words: Sequence[Word]) -> Word:

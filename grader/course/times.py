@@ -22,6 +22,11 @@ class Times:
     def __init__(self, by_chapter: Mapping[str, Mapping[str, dt.datetime]]) -> None:
         self._by_chapter = by_chapter
 
+    @property
+    def students(self) -> tuple[str, ...]:
+        """Those of whom something is known."""
+        return tuple(self._by_chapter)
+
     def of(self, student: str, exercises: Sequence[str]) -> dt.datetime | None:
         """Return when the last of some exercises was handed in; None if nothing is known."""
         known = self._by_chapter.get(student, {})

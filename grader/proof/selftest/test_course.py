@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from grader.batch.by_course import course_for
+from grader.batch.handed_in import times_of_files
+from grader.batch.submissions import Submission
 from grader.chapters import catalogue
 from grader.cli import main
 from grader.course.rules import applied, unknown_students
@@ -205,6 +207,11 @@ def test_the_pass_mark_is_of_the_maximum(rules):
         ("[late]\nper_day = 10", "it has rules for what is late, and no deadline"),
         ("week = 3", "`week` is tables, each with [[week]] above it, not 3"),
         ("[extensions]\nanna = { first = 2 }", "`anna` is a number of days, or a table by week"),
+        ('[[week]]\nchapters = "ex01_scores"\ndeadline = 2026-10-05T10:00:00Z\n'
+         "[extensions]\nanna = { 2 = 1 }", "[extensions] anna: there is no week 2, the last one"),
+        ('[[week]]\nchapters = "ex01_scores"\ndeadline = 2026-10-05T10:00:00Z\n'
+         "[extensions]\nanna = 1e30", "`anna` is a number from 0 to 3650"),
+        ("[late]\ngrace_minutes = 1e30", "`grace_minutes` is a number from 0 to"),
         ("[columns]\ncpu = 3", "[columns]: `cpu` is a text in quotes, not 3"),
     ],
 )  # fmt: skip
@@ -259,6 +266,7 @@ def test_the_recipe_is_a_course(tmp_path):
     text = (Path(recipes.__file__).parent / "course.md").read_text(encoding="utf-8")
     file = tmp_path / "course.toml"
     file.write_text(text.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    (tmp_path / "times.csv").write_text("id,time\njane_doe,2026-10-05T20:00:00Z\n")
     course = course_for(file, (), (), catalogue())
     assert course is not None
     core = [one.full for one in catalogue().exercises() if one.track == "core"]
@@ -357,3 +365,66 @@ def test_times_from_a_table(tmp_path):
         file.write_text(text)
         with pytest.raises(CourseError, match=says):
             from_table(file)
+
+
+def last_changed(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("")
+    os.utime(path, (1e9, 1e9))
+
+
+@pytest.mark.parametrize(
+    ("file", "stem"),
+    [
+        ("ex01_scores.py", "ex01_scores"),
+        ("ex01 (1).py", "ex01_scores"),
+        ("ex01_scores.py.txt", "ex01_scores"),
+        ("Ex01_Scores.ipynb", "ex01_scores"),
+        ("exercises/ex01_scores.py", "ex01_scores"),
+        ("below/homework/ex01_scores.py", "ex01_scores"),
+        ("homework.zip", ""),
+    ],
+)
+def test_whatever_a_file_is_called_it_has_its_time(tmp_path, file, stem):
+    last_changed(tmp_path / file)
+    (tmp_path / "notes.md").write_text("of today")
+    times = times_of_files([Submission("anna", tmp_path)])
+    first = dt.datetime.fromtimestamp(1e9, dt.timezone.utc)
+    assert times.of("anna", ["ex01_scores.dot_product"]) == first
+    assert (times.of("anna", ["ex02_scaling.scale_scores"]) is not None) == (stem == "")
+
+
+def test_the_latest_of_a_chapters_files_counts(tmp_path):
+    last_changed(tmp_path / "a" / "ex01_scores.py")
+    last_changed(tmp_path / "ex01_scores.py")
+    os.utime(tmp_path / "ex01_scores.py", (2e9, 2e9))
+    last_changed(tmp_path / "b" / "ex01_scores.py")
+    latest = times_of_files([Submission("anna", tmp_path)]).of("anna", ["ex01_scores.dot_product"])
+    assert latest == dt.datetime.fromtimestamp(2e9, dt.timezone.utc)
+
+
+def test_a_time_that_nobody_knows_is_said(rules):
+    run = run_of(anna=(), berta=())
+    anna, berta = applied(rules(FOUR_WEEKS), run, handed_in(berta=-1)).submissions
+    assert "scores: nothing says when it was handed in: taken as in time" in anna.notes
+    assert not any("nothing says" in note for note in berta.notes)
+
+
+def test_a_table_of_times_is_held_against_who_is_there(submission, tmp_path, capsys):
+    folder = submission("class/anna").parent
+    submission("class/berta")
+    (folder / "times.csv").write_text("id,time\nanna,2026-10-05T20:00:00Z\ncarl,x\n")
+    rules = 'handed_in = "times.csv"\n[[week]]\nchapters = "ex01_scores"\n'
+    (folder / "course.toml").write_text(f"{rules}deadline = 2026-10-05T23:59:00Z\n")
+    asks = ["grade", str(folder), "--device", "cpu", "--only", "dot_product"]
+    assert main(asks) == 2
+    said = capsys.readouterr().err
+    assert "times.csv, line 3: `x` is no time" in said
+    assert "berta" not in said, "graded before the table was read"
+    (folder / "times.csv").write_text(
+        "id,time\nanna,2026-10-05T20:00:00Z\ncarl,2026-10-05T20:00:00Z\n"
+    )
+    assert main(asks) == 0
+    said = capsys.readouterr().err
+    assert "`carl` stands in times.csv, and no submission is called so" in said
+    assert "`berta` does not stand in times.csv: taken as in time" in said
