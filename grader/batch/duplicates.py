@@ -42,9 +42,14 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
             continue
         latest = max(together, key=lambda one: (_changed(one), one.identity))
         others = tuple(one.path.name for one in together if one is not latest)
-        told = (f"the latest of {names} counts",)
+        tied = sum(_changed(one) == _changed(latest) for one in together) > 1
+        of = f"{latest.path.name} of {names}, changed at the same time," if tied else ""
+        counts = replace(
+            latest, identity=_unmarked(latest), unused=others,
+            notes=(f"{of or f'the latest of {names}'} counts",),
+        )  # fmt: skip
         out = [one for one in out if one is latest or one not in together]
-        out = [replace(one, notes=told, unused=others) if one is latest else one for one in out]
+        out = [counts if one is latest else one for one in out]
     return out
 
 
@@ -53,14 +58,20 @@ def best_of(
 ) -> tuple[SubmissionResult, ...]:
     """Keep of what a student has handed in more than once the one with the highest score."""
     by_name = {result.identity: result for result in results}
+    whole = {one.identity: one.version_of or one.identity for one in batch}
     for together in several(batch):
         found = [(one, by_name.pop(one.identity)) for one in together if one.identity in by_name]
         if found:
             best, result = max(found, key=lambda pair: (not pair[1].problem, pair[1].final))
             by_name[best.identity] = _told(result, best, together)
-    whole = {one.identity: one.version_of or one.identity for one in batch}
+            whole[best.identity] = best.version_of or _unmarked(best)
     kept = (by_name.get(result.identity) for result in results)
     return tuple(replace(one, identity=whole[one.identity]) for one in kept if one is not None)
+
+
+def _unmarked(one: Submission) -> str:
+    """Return the name that a student has in rosters, also where a second copy counts."""
+    return COPY.sub("", one.identity)
 
 
 def _told(
