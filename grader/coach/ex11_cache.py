@@ -372,6 +372,16 @@ class other_dtypes_taken(_Cache):
 
 
 @key_value_cache.slip(DIFFERS)
+class dtype_of_the_keys_alone(_Cache):
+    """Only the keys are asked for their dtype, and values of another one are turned in silence:
+    refuse them, too."""
+
+    def like_the_first(self, buffer, rows):
+        of_keys = buffer is self.buffers[0]
+        super().like_the_first(buffer, rows if of_keys else rows.to(buffer.dtype))
+
+
+@key_value_cache.slip(DIFFERS)
 class repeated_to_fit(_Cache):
     """A batch of 1, or rows of width 1, are repeated until they fill the buffer, as assigning to a
     slice does it in silence: compare the shapes, and refuse them."""
@@ -515,6 +525,14 @@ class reset_keeps_the_length(_Cache):
 
 
 @key_value_cache.slip(NO_ROWS)
+class nothing_for_no_rows(_Cache):
+    """An update with 0 rows gives nothing back: all rows so far come back then, too."""
+
+    def gives(self, key, value):
+        return super().gives(key, value) if key.shape[-2] else (key, value)
+
+
+@key_value_cache.slip(NO_ROWS)
 class no_rows_refused(_Cache):
     """You refuse an update with 0 rows: nothing is added then, and all rows so far come back."""
 
@@ -592,6 +610,29 @@ def masked_at_the_top_left(query, key, value, cache):
     keys, values = cache.update(key, value)
     past = keys.shape[-2] - key.shape[-2]
     return _mix(query, keys, values, lambda j, p: j <= p - past)
+
+
+@_attend_slip(CORNER)
+def triangle_before_the_past(query, key, value, cache):
+    """The triangle of the new words stands on the left, before the open part of the old ones: the
+    old keys come first, so the open part does."""
+    keys, values = cache.update(key, value)
+    m, past = key.shape[-2], keys.shape[-2] - key.shape[-2]
+    return _mix(query, keys, values, lambda j, p: (j >= m) | (j <= p - past))
+
+
+@_attend_slip(KEYS)
+def past_and_piece_averaged(query, key, value, cache):
+    """You attend to the old words and to the new ones by themselves, and average the two by how
+    many words there are: it is one softmax over all of them."""
+    past, m = cache.length, key.shape[-2]
+    keys, values = cache.update(key, value)
+    new = _mix(query, keys[..., past:, :], values[..., past:, :])
+    if not past:
+        return new
+    old = _mix(query, keys[..., :past, :], values[..., :past, :], lambda j, p: j >= 0 * p)
+    seen = torch.arange(1, m + 1, device=query.device, dtype=query.dtype)[:, None]
+    return (past * old + seen * new) / (past + seen)
 
 
 @_attend_slip(SEES)
@@ -853,6 +894,42 @@ class turned_again_in_each_step(_Layer):
             return key, value
         keys, values = cache.update(key, value)
         return _turned(keys, torch.arange(keys.shape[-2], device=keys.device)), values
+
+
+@cached_attention.slip(BEFORE_IT)
+class all_keys_turned_in_each_step(_Layer):
+    """Keys go into the cache as they are, and all of them are turned in each step: the cache is to
+    hold turned ones, which are turned once."""
+
+    def forward(self, x, cache=None):
+        self.cached = cache is not None
+        return super().forward(x, cache)
+
+    def turn(self, query, key, value, begin):
+        turned, both, _ = super().turn(query, key, value, begin)
+        return turned, key if self.cached else both, value
+
+    def keep(self, key, value, cache):
+        if cache is None:
+            return key, value
+        keys, values = cache.update(key, value)
+        return _turned(keys, torch.arange(keys.shape[-2], device=keys.device)), values
+
+
+@cached_attention.slip(ITSELF)
+class positions_counted_in_the_module(_Layer):
+    """The module counts the positions itself, so they go on from one cache to the next: they begin
+    at the `length` of the cache that it is handed."""
+
+    counted = 0
+
+    def begins(self, cache):
+        return 0 if cache is None else self.counted
+
+    def forward(self, x, cache=None):
+        out = super().forward(x, cache)
+        self.counted += 0 if cache is None else x.shape[-2]
+        return out
 
 
 @cached_attention.slip(TURNS)

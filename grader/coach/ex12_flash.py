@@ -245,6 +245,23 @@ def closed_log_sum_of_0(query, key, value, mask=None):
     return out, log_sum.masked_fill(log_sum == -torch.inf, 0)
 
 
+@_part_slip(NOTHING)
+def lowest_number_for_minus_infinity(query, key, value, mask=None):
+    """Where a query may attend to nothing, your log_sum is the lowest finite number, as nan_to_num
+    makes it: it is minus infinity."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum.nan_to_num()
+
+
+@_part_slip(NOTHING)
+def tiny_number_in_the_logarithm(query, key, value, mask=None):
+    """A tiny number in the logarithm makes about -87 of a query that may attend to nothing: it is
+    minus infinity."""
+    out, log_sum = _part(query, key, value, mask)
+    least = math.log(torch.finfo(torch.float32).tiny)
+    return out, log_sum.masked_fill(log_sum == -torch.inf, least)
+
+
 @_part_slip(MINUS_INFINITY)
 def scores_of_0_for_the_closed(query, key, value, mask=None):
     """Closed keys have a score of 0, and so they count: fill with minus infinity."""
@@ -472,6 +489,17 @@ def weighed_by_the_logarithms(out_a, log_sum_a, out_b, log_sum_b):
 def nan_of_two_closed_parts(out_a, log_sum_a, out_b, log_sum_b):
     """Where both parts are closed, you take minus infinity from minus infinity, which is nan: put a
     number in the place of the new log_sum there, before you take the differences."""
+    log_sum = torch.logaddexp(log_sum_a, log_sum_b)
+    a, b = (torch.exp(one - log_sum)[..., None] for one in (log_sum_a, log_sum_b))
+    return a * out_a + b * out_b, log_sum
+
+
+@_merge_slip(A_PLACE)
+def closed_asked_of_all_rows(out_a, log_sum_a, out_b, log_sum_b):
+    """You ask whether all rows of the parts are closed, and each row has to be asked by itself:
+    where one is closed in both, you take minus infinity from minus infinity, which is nan."""
+    if (torch.maximum(log_sum_a, log_sum_b) == -torch.inf).all():
+        return _merge(out_a, log_sum_a, out_b, log_sum_b)
     log_sum = torch.logaddexp(log_sum_a, log_sum_b)
     a, b = (torch.exp(one - log_sum)[..., None] for one in (log_sum_a, log_sum_b))
     return a * out_a + b * out_b, log_sum
@@ -1028,6 +1056,17 @@ class same_mask_for_each_tile(_Tiles):
 
 
 @_slip(TILES)
+class one_tile_masked(_Tiles):
+    """Only the tile in which a block of queries begins is masked: where q and k differ, a block may
+    reach into the next tile, and its future has to be closed, too."""
+
+    def mask(self, q, k, rows, columns, device):
+        mask = super().mask(q, k, rows, columns, device)
+        begins = (rows.start + self.position(q, k)) // self.block
+        return mask if columns.start // self.block == begins else torch.ones_like(mask)
+
+
+@_slip(TILES)
 class open_one_key_too_far(_Tiles):
     """A tile whose last key is one behind its first query is left without a mask: it is open only
     if its last key stands at its first query, or before."""
@@ -1141,6 +1180,15 @@ class mean_of_the_row_forgotten(_Tiles):
 
 
 @_slip(WHERE_D)
+class mean_taken_after_the_product(_Tiles):
+    """On the way back D is taken away after the product with P: it stands in the bracket,
+    dS = P * (dO V^T - D)."""
+
+    def to_scores(self, weights, to_weights, mean, scale):
+        return (weights * to_weights - mean) * scale
+
+
+@_slip(WHERE_D)
 class mean_of_the_tile(_Tiles):
     """On the way back D is summed over the keys of one tile: it is that of the whole row, the sum
     of dO * O over d_v."""
@@ -1183,6 +1231,15 @@ class keys_not_scaled_on_the_way_back(_Tiles):
 
     def to_keys(self, whole, rows, columns, to_scores, query):
         super().to_keys(whole, rows, columns, to_scores / self.scale(query, query), query)
+
+
+@_slip(OF_KEYS)
+class keys_scaled_twice_on_the_way_back(_Tiles):
+    """On the way back the gradient of the keys is scaled twice: where the queries were divided by
+    the square root of d_k already, it is there."""
+
+    def to_keys(self, whole, rows, columns, to_scores, query):
+        super().to_keys(whole, rows, columns, to_scores * self.scale(query, query), query)
 
 
 @_slip(OF_KEYS)
