@@ -294,6 +294,7 @@ def test_rotary_angles_of_positions_in(answer, draw, dtype):
     same(answer.rotary_angles(positions, 10, 300.0), want, within=DIGITS_OF_FLOAT32)
 
 
+HALF_TYPES = (torch.float16, torch.bfloat16)
 # A row of d_head 6 at angles of a right turn, or of a third of two: who is where, by index
 QUARTERS = [[0.0, 0.0, 0.0], [math.pi / 2, 0.0, 0.0], [0.0, math.pi / 2, 0.0],
             [0.0, 0.0, math.pi / 2], [math.pi, -math.pi / 2, 0.0]]  # fmt: skip
@@ -445,3 +446,14 @@ def test_rotary_scores_far_out(answer, draw):
     want = rotary_scores(*map(exact, (query, key)), query_at, key_at)
     same(answer.rotary_scores(query, key, query_at, key_at), want.to(query.dtype),
          within=Tolerance(1e-3, 5e-3))  # fmt: skip
+
+
+@check("rotary_scores", about="dtypes", cites="Each is turned by the angles of its own positions")
+@vary("dtype", HALF_TYPES)
+def test_rotary_scores_far_out_in_half_precision(answer, draw, dtype):
+    """Catches positions in the dtype of the queries, which has no digits for 4099."""
+    query, key, *_ = placed(draw.using(dtype), q=3, k=5, pairs=7)
+    query_at = draw.tensor([5003, 4999, 4097], torch.int64)
+    key_at = draw.tensor([4096, 4099, 5001, 4801, 4803], torch.int64)
+    want = rotary_scores(*map(exact, (query, key)), query_at, key_at)
+    same(answer.rotary_scores(query, key, query_at, key_at), want, like=query)

@@ -104,6 +104,13 @@ def far_apart(draw: Draw):
     return query.abs() * 4, -key.abs() * 4, value, window
 
 
+def values_of_zeros(draw: Draw):
+    """Let a value be zeros in the middle: it is a word like any other, and no padding."""
+    query, key, value, window = qkv(draw, n=11, window=3)
+    value[[4, 5]] = 0
+    return query, key, value, window
+
+
 CAUSAL = Case("causal_mask_at", last_of, causal_mask_at)
 WINDOW = Case("window_mask", last_of_a_window, window_mask)
 SINKS = Case("window_mask", with_sinks, window_mask, "sinks")
@@ -141,6 +148,7 @@ SPECIAL = [
     at("many_short_windows", 97, 2),
     Case("window_attention", alike, window_attention, "scores_alike"),
     Case("window_attention", far_apart, window_attention, "scores_below_0"),
+    Case("window_attention", values_of_zeros, window_attention, "values_of_zeros"),
 ]  # fmt: skip
 
 # About three times as many positions: whoever has a number for each pair of them makes nine times

@@ -407,6 +407,9 @@ SPECIAL = [
 # buffers that grow are made anew. With --earlier reference only the output is seen of what earlier
 # chapters work out.
 ONE_MORE_ROW = caching(one_more_row, all_in_the_end, update, "one more row", before=filled)
+ONE_MORE_IN_A_BATCH = caching(
+    one_more_row, all_in_the_end, update, "one more row in a batch", before=filled, batch=(2,)
+)
 ONE_MORE_WORD = attending(one_more_word, last_rows, attend, "one more word", before=attended)
 ONE_MORE_TOKEN = reading(one_more_token, last_layer_rows, read, "one more token", before=has_read)
 ONE_MORE_SEES_FEW = reading(
@@ -417,6 +420,7 @@ COSTS = [
     Growth(ONE_MORE_ROW, "largest", "length", (64, 256), 0, NOTHING_GROWS),
     Growth(ONE_MORE_ROW, "made", "length", (64, 256), 0, NOTHING_GROWS),
     Growth(ONE_MORE_ROW, "largest", "capacity", (300, 1200), 0, NOTHING_GROWS),
+    Growth(ONE_MORE_IN_A_BATCH, "largest", "length", (64, 256), 0, NOTHING_GROWS),
     Growth(ONE_MORE_WORD, "made", "length", (64, 256), 1, "A step of one word",
            least=lambda d_v, **_: d_v),
     Growth(ONE_MORE_WORD, "largest", "capacity", (300, 1200), 0, "A step of one word",

@@ -821,6 +821,14 @@ def scaled_by_the_number_of_pairs(query, key, query_positions, key_positions, ba
     return _scores(query, _placed(key, key_positions, base), (d / 2) ** -0.5)
 
 
+@_scores_slip(DIGITS)
+def positions_in_the_dtype_of_the_queries(query, key, query_positions, key_positions, base=10000.0):
+    """You brought the positions to the dtype of the queries, and float16 and bfloat16 have no
+    digits for 4099: `rotary_angles` takes them as they are."""
+    at = query_positions.to(query.dtype), key_positions.to(query.dtype)
+    return _scores(_placed(query, at[0], base), _placed(key, at[1], base))
+
+
 @_scores_slip(DISTANCE)
 def distance_without_its_sign(query, key, query_positions, key_positions, base=10000.0):
     """Where a key stands behind its query, you turned by the distance without its sign: before and

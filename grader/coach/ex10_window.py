@@ -623,6 +623,15 @@ def future_of_the_block(query, key, value, window):
     )
 
 
+@_slip(ZEROS)
+def zeros_taken_for_padding(query, key, value, window):
+    """A word whose value is zeros is masked, as if it were what you filled the block up with: tell
+    the padding by where it stands, and not by its numbers."""
+    n = query.shape[-2]
+    open_ = _windowed(n, n, window, 0, query.device) & (value != 0).any(-1)[..., None, :]
+    return _attend(query, key, value, open_)
+
+
 @_slip(LARGEST_SCORE)
 def bare_exponentials(query, key, value, window):
     """exp of a large score is infinity, and infinity by infinity is nan: subtract the largest score
