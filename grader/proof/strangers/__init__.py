@@ -1,6 +1,6 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
-Twelve lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+Thirteen lots, by people who had seen neither the suites nor the coach; each says what is wrong.
 They are told by the checks, and make up the classes that the benchmark grades. Behind its function
 stands in brackets which slip each is, or those that say it alike; where nothing does, no slip of
 ours says what is wrong. What the twelfth lot was called at first sight was judged by others who
