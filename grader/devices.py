@@ -227,10 +227,10 @@ def broken(device: str) -> str:
 
     After an illegal access every call fails, and only a new process helps.
     """
-    import torch
-
     if device == CPU:
         return ""
+    import torch
+
     try:
         (torch.zeros(1, device=device) + 1).cpu()
     except RuntimeError as problem:

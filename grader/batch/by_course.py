@@ -15,7 +15,7 @@ from grader.chapters import Catalogue, Exercise
 from grader.course.rules import applied, total, unknown_students
 from grader.course.settings import NAME, Course, read
 from grader.course.tables import CourseError
-from grader.course.times import Times, from_table
+from grader.course.times import Times
 from grader.reports.text import for_log
 from grader.results import Run
 
@@ -49,10 +49,7 @@ def course_for(
         each = (one for name in names for one in naming.listed(name, stems))
         return [exercise.full for one in each for exercise in known.select(one)]
 
-    course = read(path, select, rules)
-    if course.handed_in is not None:
-        from_table(course.handed_in)  # what is wrong with it is said before anything is graded
-    return course
+    return read(path, select, rules)
 
 
 def scored(
@@ -80,19 +77,19 @@ def scored(
     for student in unknown_students(course, run):
         _tell(f"`{student}` has an extension, and no submission is called so")
     times = _times(course, submissions)
-    if course.handed_in is not None:
-        _tell_of_others(course.handed_in, times, run)
+    if times.name:
+        _tell_of_others(times, run)
     return applied(course, run, times)
 
 
-def _tell_of_others(table: Path, times: Times, run: Run) -> None:
+def _tell_of_others(times: Times, run: Run) -> None:
     """Say who is in the table of times and hands in nothing, or the other way round."""
     in_table = set(times.students)
     handed_in = {one.identity for one in run.submissions if not one.problem}
     for student in sorted(in_table - {one.identity for one in run.submissions}):
-        _tell(f"`{student}` stands in {table.name}, and no submission is called so")
+        _tell(f"`{student}` stands in {times.name}, and no submission is called so")
     for student in sorted(handed_in - in_table):
-        _tell(f"`{student}` does not stand in {table.name}: taken as in time")
+        _tell(f"`{student}` does not stand in {times.name}: taken as in time")
 
 
 def _out_of(course: Course | None, exercises: Sequence[Exercise]) -> Fraction:
@@ -104,7 +101,7 @@ def _out_of(course: Course | None, exercises: Sequence[Exercise]) -> Fraction:
 
 def _times(course: Course, submissions: Sequence[Submission] | None) -> Times:
     if course.handed_in is not None:
-        return from_table(course.handed_in)
+        return course.handed_in
     if not course.has_deadlines:
         return Times({})
     if submissions is None:

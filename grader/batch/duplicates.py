@@ -42,12 +42,11 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
             continue
         latest = max(together, key=lambda one: (_changed(one), one.identity))
         others = tuple(one.path.name for one in together if one is not latest)
-        tied = sum(_changed(one) == _changed(latest) for one in together) > 1
-        of = f"{latest.path.name} of {names}, changed at the same time," if tied else ""
-        counts = replace(
-            latest, identity=_unmarked(latest), unused=others,
-            notes=(f"{of or f'the latest of {names}'} counts",),
-        )  # fmt: skip
+        which = f"the latest of {names}"
+        if any(_changed(one) == _changed(latest) for one in together if one is not latest):
+            which = f"{latest.path.name} of {names}, changed at the same time,"
+        notes = (f"{which} counts",)
+        counts = replace(latest, identity=_unmarked(latest), notes=notes, unused=others)
         out = [one for one in out if one is latest or one not in together]
         out = [counts if one is latest else one for one in out]
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import os
 from collections.abc import Iterable, Iterator
@@ -22,8 +23,9 @@ def times_of_files(submissions: Iterable[Submission]) -> Times:
 
 def _latest(submission: Submission) -> dict[str, dt.datetime]:
     found: dict[str, dt.datetime] = {}
-    for stem, moment in _moments(submission):
-        found[stem] = max(moment, found.get(stem, moment))
+    with contextlib.suppress(OSError):  # what cannot be looked into is told, and has no time
+        for stem, moment in _moments(submission):
+            found[stem] = max(moment, found.get(stem, moment))
     return found
 
 

@@ -17,6 +17,12 @@ def files_of(stem: str) -> tuple[Path, Path, Path, Path]:
     return EXERCISES / file, SOLUTIONS / file, SUITES / f"test_{file}", COACH / file
 
 
+def variants(stem: str = "") -> list[Path]:
+    """List the folders of right but different answers: all, or those that have a chapter."""
+    every = sorted(VARIANTS.glob("[a-z]*"))
+    return [path for path in every if not stem or (path / f"{stem}.py").is_file()]
+
+
 __all__ = [
     "COACH",
     "EXERCISES",
@@ -27,4 +33,5 @@ __all__ = [
     "VARIANTS",
     "files_of",
     "short",
+    "variants",
 ]

@@ -897,23 +897,11 @@ class turned_again_in_each_step(_Layer):
 
 
 @cached_attention.slip(BEFORE_IT)
-class all_keys_turned_in_each_step(_Layer):
+class all_keys_turned_in_each_step(cached_before_the_turn):
     """Keys go into the cache as they are, and all of them are turned in each step: the cache is to
     hold turned ones, which are turned once."""
 
-    def forward(self, x, cache=None):
-        self.cached = cache is not None
-        return super().forward(x, cache)
-
-    def turn(self, query, key, value, begin):
-        turned, both, _ = super().turn(query, key, value, begin)
-        return turned, key if self.cached else both, value
-
-    def keep(self, key, value, cache):
-        if cache is None:
-            return key, value
-        keys, values = cache.update(key, value)
-        return _turned(keys, torch.arange(keys.shape[-2], device=keys.device)), values
+    keep = turned_again_in_each_step.keep
 
 
 @cached_attention.slip(ITSELF)

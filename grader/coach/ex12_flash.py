@@ -500,9 +500,7 @@ def closed_asked_of_all_rows(out_a, log_sum_a, out_b, log_sum_b):
     where one is closed in both, you take minus infinity from minus infinity, which is nan."""
     if (torch.maximum(log_sum_a, log_sum_b) == -torch.inf).all():
         return _merge(out_a, log_sum_a, out_b, log_sum_b)
-    log_sum = torch.logaddexp(log_sum_a, log_sum_b)
-    a, b = (torch.exp(one - log_sum)[..., None] for one in (log_sum_a, log_sum_b))
-    return a * out_a + b * out_b, log_sum
+    return nan_of_two_closed_parts(out_a, log_sum_a, out_b, log_sum_b)
 
 
 @_merge_slip(A_PLACE)

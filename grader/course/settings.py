@@ -11,6 +11,7 @@ from typing import Any
 
 from grader.course.overlay import over
 from grader.course.tables import MOST_DAYS, CourseError, Table, parsed
+from grader.course.times import Times, from_table
 from grader.results import MESSAGES, Messages
 
 NAME = "course.toml"
@@ -61,7 +62,7 @@ class Course:
         weeks: the parts, in order; none: all of the kit, as one.
         late: what a late week loses.
         extensions: how much longer a student has, by the week's place, from 1; 0: for every week.
-        handed_in: a table of when who handed in; None: the files' own times.
+        handed_in: when who handed in, as a table says; None: the files' own times.
         follow_through: how much of what a function would earn if the earlier ones were right.
         pass_mark: percent of the points that are enough; None: none is set.
         messages: what of them students see.
@@ -71,7 +72,7 @@ class Course:
     weeks: tuple[Week, ...] = ()
     late: Late = field(default_factory=Late)
     extensions: Mapping[str, Mapping[int, dt.timedelta]] = field(default_factory=dict)
-    handed_in: Path | None = None
+    handed_in: Times | None = None
     follow_through: Fraction = Fraction(0)
     pass_mark: Fraction | None = None
     messages: Messages = "all"
@@ -105,15 +106,15 @@ def read(path: Path | None, select: Select, rules: Sequence[str] = ()) -> Course
         weeks=_weeks(table.tables("week"), select),
         late=_late(table.table("late")),
         extensions=_extensions(table.table("extensions")),
-        handed_in=_beside(path, table.text("handed_in")),
+        handed_in=_times(path, table.text("handed_in")),
         follow_through=FOLLOW_THROUGH[table.one_of("follow_through", tuple(FOLLOW_THROUGH))],
         pass_mark=table.number("pass_mark", most=100),
         messages=table.one_of("messages", MESSAGES),
         columns=table.texts("columns"),
     )
     table.end()
-    _refuse_other_weeks(course, table.where)
     _refuse_late_alone(course, "late" in said or "extensions" in said, table.where)
+    _refuse_other_weeks(course, table.where)
     return course
 
 
@@ -163,9 +164,10 @@ def _extensions(table: Table) -> dict[str, dict[int, dt.timedelta]]:
     return found
 
 
-def _beside(path: Path | None, name: str | None) -> Path | None:
+def _times(path: Path | None, name: str | None) -> Times | None:
+    """Read the table that lies beside the rules, or here if these are single ones."""
     folder = Path() if path is None else path.parent
-    return None if name is None else folder / name
+    return None if name is None else from_table(folder / name)
 
 
 def _refuse_other_weeks(course: Course, where: str) -> None:

@@ -17,10 +17,11 @@ class Times:
 
     Args:
         by_chapter: for each student the moments by chapter; "" stands for all of them.
+        name: of the table that says so; nothing if it is the files themselves.
     """
 
-    def __init__(self, by_chapter: Mapping[str, Mapping[str, dt.datetime]]) -> None:
-        self._by_chapter = by_chapter
+    def __init__(self, by_chapter: Mapping[str, Mapping[str, dt.datetime]], name: str = "") -> None:
+        self._by_chapter, self.name = by_chapter, name
 
     @property
     def students(self) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ def from_table(path: Path) -> Times:
     for number, row in enumerate(rows, start=2):
         moment = _moment(row["time"] or "", f"{path}, line {number}")
         found.setdefault(row["id"] or "", {})[row.get("chapter") or ""] = moment
-    return Times(found)
+    return Times(found, path.name)
 
 
 def _moment(said: str, where: str) -> dt.datetime:

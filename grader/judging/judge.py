@@ -190,14 +190,12 @@ class Judge:
                         exercise, check, outcome, call, tape
                     ) or narrowed(exercise, check, outcome, seen)
                 return slip
-        except Lost:
-            if self.spare is None:
+        except BaseException as problem:
+            # time that is up went to the search, and not to the answer
+            lost = isinstance(problem, Lost) and self.spare is not None
+            if not (lost or is_time_limit(problem)):
                 raise
             self._in_vain += 1
-        except BaseException as problem:
-            if not is_time_limit(problem):
-                raise
-            self._in_vain += 1  # the time went to the search, and not to the answer
         return None
 
     def culprits_of_loss(self, check: Check) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 # one mistake of an author's often fails a hundred checks
@@ -37,3 +38,11 @@ class Figure:
         line = f"{self.title:<44} {self.total - len(self.missing)}/{self.total}"
         more = [f"and {len(self.missing) - MOST} more"] if len(self.missing) > MOST else []
         return [line, *(f"    {text}" for text in [*self.missing[:MOST], *more])]
+
+
+def added_up(figures: Iterable[Figure]) -> list[Figure]:
+    """Add up those of one title."""
+    totals: dict[str, Figure] = {}
+    for figure in figures:
+        totals.setdefault(figure.title, type(figure)(figure.title)).add(figure)
+    return list(totals.values())

@@ -24,7 +24,7 @@ from grader.proof.agreement import agreement, examples
 from grader.proof.devices.agree import dry_runs_agree
 from grader.proof.devices.caught import mistakes_caught, right_programs_let_through
 from grader.proof.failure import failure
-from grader.proof.figure import Figure
+from grader.proof.figure import Figure, added_up
 from grader.proof.judged import TITLE, folder_when_judged, same_when_judged
 from grader.proof.promises import promises_kept
 from grader.proof.read_on import places_are_there
@@ -45,7 +45,7 @@ def prove(seed: int = 0, device: str = "cpu", names: Sequence[str] = (), jobs: i
         names: chapters or functions, or lists of them: only what is proved of these by themselves.
         jobs: so many exercises at a time.
     """
-    _begin()
+    begin()
     known = catalogue()
     setting = Setting(devices.indexed(device), seed)
     proved, began = True, time.monotonic()
@@ -59,7 +59,8 @@ def prove(seed: int = 0, device: str = "cpu", names: Sequence[str] = (), jobs: i
     return 0 if proved else 1
 
 
-def _begin() -> None:
+def begin() -> None:
+    """Make a process ready to prove in: one thread, and nothing said of odd answers."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # some answers are odd on purpose
 
@@ -163,7 +164,7 @@ def solution_passes_with_other_seeds(exercise: Exercise, setting: Setting) -> Fi
 
 def variant_accepted(folder: str, setting: Setting) -> list[Figure]:
     """A right but different answer, whole, passes everything: runs in a process of its own."""
-    _begin()
+    begin()
     figure, known, path = Figure("variants accepted"), catalogue(), places.VARIANTS / folder
     world = World(path, known.names())
     judge = Judge(known, world, setting)
@@ -176,7 +177,7 @@ def variant_accepted(folder: str, setting: Setting) -> list[Figure]:
 
 def _all_variants(setting: Setting, jobs: int) -> list[Figure]:
     # the longest first, so that no core is left waiting for the last
-    folders = sorted(places.VARIANTS.glob("[a-z]*"), key=lambda path: -len(list(path.iterdir())))
+    folders = sorted(places.variants(), key=lambda path: -len(list(path.iterdir())))
     return _added_up(variant_accepted, [path.name for path in folders], setting, jobs)
 
 
@@ -249,7 +250,7 @@ def spoils_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figu
 
 def of_exercise(full: str, setting: Setting) -> list[Figure]:
     """Prove one exercise: runs in a process of its own beside others."""
-    _begin()
+    begin()
     exercise = catalogue().exercise(full)
     return [
         solution_passes_with_other_seeds(exercise, setting),
@@ -260,7 +261,7 @@ def of_exercise(full: str, setting: Setting) -> list[Figure]:
 
 def strangers_of(full: str, setting: Setting) -> list[Figure]:
     """Prove what strangers wrote for an exercise: runs in a process of its own beside others."""
-    _begin()
+    begin()
     return strangers_told(catalogue().exercise(full), setting)
 
 
@@ -277,12 +278,10 @@ def _added_up(
     prove_one: Callable[[str, Setting], list[Figure]], names: list[str], setting: Setting, jobs: int
 ) -> list[Figure]:
     """Prove one after the other, so many at a time, and add up the figures."""
-    totals: dict[str, Figure] = {}
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for job in [pool.submit(prove_one, name, setting) for name in names]:
-            for figure in job.result():
-                totals.setdefault(figure.title, type(figure)(figure.title)).add(figure)
-    return sorted(totals.values(), key=lambda figure: figure.title == TITLE)
+        jobs_of_all = [pool.submit(prove_one, name, setting) for name in names]
+        totals = added_up(figure for job in jobs_of_all for figure in job.result())
+    return sorted(totals, key=lambda figure: figure.title == TITLE)
 
 
 def _judge_of(

@@ -299,8 +299,7 @@ class RemoteWorld(End):
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:
         """See how much more memory the worker holds meanwhile, if that is to be counted."""
-        counts = self.counting is not None and self.place == "cpu"
-        process = self.process if counts else None
+        process = self.process if self.counting is not None and self.place == "cpu" else None
         before = process.held() if process is not None else None
         yield
         after = process.held() if process is not None else None

@@ -57,6 +57,9 @@ _MAPS: tuple[Test, ...] = (
     Excludes(3, _ANONYMOUS, _SHARED),
     Flags(3, has=0, lacks=_GROWS_DOWN),
 )
+# NVIDIA's libcuda fails unless it may bind and listen at a name of its own, `@cuda-uvmfd-...`
+_UNIX, _SEQPACKET_CLOEXEC = 1, 0x80005
+_SOCKET_OF_GPU: tuple[Test, ...] = (Among(0, (_UNIX,)), Among(1, (_SEQPACKET_CLOEXEC,)))
 
 _CONDITIONAL: dict[str, tuple[Test, ...]] = {
     "sendto": (Nothing(4), Flags(3, has=0, lacks=_NO_MESSAGE_FLAGS)),
@@ -86,13 +89,9 @@ def allowed(gpu: bool) -> tuple[str, ...]:
     return tuple((_FREE + _FREE_WITH_GPU * gpu).split())
 
 
-# NVIDIA's libcuda fails unless it may bind and listen at a name of its own, `@cuda-uvmfd-...`
-_UNIX, _SEQPACKET_CLOEXEC = 1, 0x80005
-_SOCKET_OF_GPU = (Among(0, (_UNIX,)), Among(1, (_SEQPACKET_CLOEXEC,)))
-
-
 def conditional(gpu: bool) -> dict[str, tuple[Test, ...]]:
     """Return the calls that are let through if all their tests hold."""
-    ioctl = NotAmong(1, _IOCTL_NEVER) if gpu else Among(1, _IOCTL)
-    of_gpu = {"socket": _SOCKET_OF_GPU} if gpu else {}
-    return {"mmap": () if gpu else _MAPS, **_CONDITIONAL, **of_gpu, "ioctl": (ioctl,)}
+    if gpu:
+        ioctl = NotAmong(1, _IOCTL_NEVER)
+        return {"mmap": (), **_CONDITIONAL, "socket": _SOCKET_OF_GPU, "ioctl": (ioctl,)}
+    return {"mmap": _MAPS, **_CONDITIONAL, "ioctl": (Among(1, _IOCTL),)}

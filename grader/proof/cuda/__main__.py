@@ -10,18 +10,16 @@ import argparse
 import math
 import os
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
-
-import torch
 
 from grader import devices
 from grader.chapters import catalogue
 from grader.proof.cuda.part import NotTried, Part, tried
 from grader.proof.cuda.parts import Asked, parts
 from grader.proof.cuda.spread import Both, Spread
+from grader.proof.prove import begin
 
 REHEARSAL = (
     "REHEARSAL: {} is no GPU of PyTorch's own. This says that the command works, and nothing\n"
@@ -53,8 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, LookupError) as problem:
         print(f"grader: {problem.args[0]}", file=sys.stderr)
         return 2
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")  # some answers are odd on purpose
+    begin()
     with given.file.open("w", encoding="utf-8") as file:
         return _prove(asked, _teller(file), given.chosen)
 

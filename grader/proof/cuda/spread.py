@@ -9,18 +9,16 @@ import itertools
 import multiprocessing
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-
-import torch
 
 from grader import devices
 from grader.chapters import Exercise, catalogue
 from grader.judging.run import Setting
 from grader.proof.cuda.part import Part
-from grader.proof.figure import Figure
+from grader.proof.figure import Figure, added_up
+from grader.proof.prove import begin
 
 
 @dataclass(frozen=True)
@@ -72,21 +70,17 @@ class Spread:
     def over(self, trials: Trials, part: Part) -> None:
         """Do all trials, the first of each exercise first, and take down what they find."""
         until = time.monotonic() + self.minutes * 60
-        totals: dict[str, Figure] = {}
-        processes, waiting, left = _Processes(), list(self._named(trials)), 0
+        processes, waiting = _Processes(), self._named(trials)
 
         def one(named: tuple[int, str]) -> list[Figure] | None:
             late = time.monotonic() > until
             return None if late else processes.do(trials, named[1], named[0], self.both)
 
         with ThreadPoolExecutor(self.jobs) as threads:
-            for found in threads.map(one, waiting):
-                left += found is None
-                for figure in found or ():
-                    totals.setdefault(figure.title, Figure(figure.title)).add(figure)
+            found = list(threads.map(one, waiting))
         processes.end()
-        part.take(totals.values())
-        if left:
+        part.take(added_up(figure for figures in found for figure in figures or ()))
+        if left := found.count(None):
             part.note(f"NOT ALL: {left} of {len(waiting)} were not begun in {self.minutes:g} min")
 
     def _named(self, trials: Trials) -> list[tuple[int, str]]:
@@ -132,8 +126,7 @@ class _Processes:
 
 def _done(trials: Trials, full: str, number: int, both: Both) -> tuple[list[Figure], bool]:
     """Do a trial in this process; say what was found, and whether it has lost its device."""
-    torch.set_num_threads(1)
-    warnings.simplefilter("ignore")  # some answers are odd on purpose
+    begin()
     devices.require(both.device)
     does = next(itertools.islice(trials(catalogue().exercise(full), both), number, None))
     return does(), bool(devices.broken(both.device))

@@ -24,9 +24,8 @@ from grader.proof.spoils import slips_and_spoils
 def right(exercise: Exercise, both: Both) -> Iterator[Trial]:
     """The solution passes on the device, and so does every variant."""
     yield lambda: [solutions_pass([exercise], both.there)]
-    for folder in sorted(places.VARIANTS.glob("[a-z]*")):
-        if (folder / f"{exercise.stem}.py").is_file():
-            yield partial(_passes, folder, exercise, both)
+    for folder in places.variants(exercise.stem):
+        yield partial(_passes, folder, exercise, both)
 
 
 def dry_runs(exercise: Exercise, both: Both) -> Iterator[Trial]:

@@ -75,9 +75,8 @@ def trials(known: Catalogue, exercise: Exercise, device: str) -> Iterator[Trial]
                 with tempfile.TemporaryDirectory() as space:
                     folder = program.folder(Path(space) / "answers")
                     yield from ((str(program), check, _of(known, folder)) for check in checks)
-    for folder in sorted(places.VARIANTS.glob("[a-z]*")):
-        if (folder / f"{exercise.stem}.py").is_file():
-            yield from ((f"{exercise.full} {folder.name}", c, _of(known, folder)) for c in checks)
+    for folder in places.variants(exercise.stem):
+        yield from ((f"{exercise.full} {folder.name}", c, _of(known, folder)) for c in checks)
     for name, wrong in slips_and_spoils(known, exercise, device):
         make = _with(known, exercise, wrong)
         yield from ((f"{exercise.full} {name}", check, make) for check in checks)

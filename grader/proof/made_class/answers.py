@@ -45,8 +45,7 @@ class Answers:
 @cache
 def bases() -> list[Path]:
     """List right programs in many styles; loops take ten times as long as anything else."""
-    folders = sorted(places.VARIANTS.glob("[a-z]*"))
-    return [path for path in folders if path.name not in ("loops", "own_errors")]
+    return [path for path in places.variants() if path.name not in ("loops", "own_errors")]
 
 
 @cache

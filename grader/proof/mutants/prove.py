@@ -79,7 +79,7 @@ def _prove(name: str, jobs: int, minutes: float | None, seed: int, write: bool) 
 
 
 def _folders() -> list[Path]:
-    return [places.SOLUTIONS, *sorted(places.VARIANTS.glob("[a-z]*"))]
+    return [places.SOLUTIONS, *places.variants()]
 
 
 def _by_chance(folders: list[Path], name: str, dice: random.Random) -> Iterator[Mutant]:

@@ -403,6 +403,12 @@ def test_the_latest_of_a_chapters_files_counts(tmp_path):
     assert latest == dt.datetime.fromtimestamp(2e9, dt.timezone.utc)
 
 
+def test_what_is_not_there_has_no_time(tmp_path):
+    (tmp_path / "anna.zip").symlink_to(tmp_path / "nowhere")
+    times = times_of_files([Submission("anna", tmp_path / "anna.zip", "a link")])
+    assert times.of("anna", ["ex01_scores.dot_product"]) is None
+
+
 def test_a_time_that_nobody_knows_is_said(rules):
     run = run_of(anna=(), berta=())
     anna, berta = applied(rules(FOUR_WEEKS), run, handed_in(berta=-1)).submissions

@@ -300,7 +300,7 @@ def test_the_pack_works(released, tmp_path):
 
 
 def test_the_packs_pytest_accepts_what_is_right(released):
-    for folder in (places.SOLUTIONS, *sorted(places.VARIANTS.glob("[a-z]*"))[:2]):
+    for folder in (places.SOLUTIONS, *places.variants()[:2]):
         done = run_in(
             released, "-m", "pytest", "-q", f"--answers={folder}", "-p", "no:cacheprovider"
         )
