@@ -829,6 +829,13 @@ def positions_in_the_dtype_of_the_queries(query, key, query_positions, key_posit
     return _scores(_placed(query, at[0], base), _placed(key, at[1], base))
 
 
+@_scores_slip(GIVEN)
+def scores_of_whole_positions(query, key, query_positions, key_positions, base=10000.0):
+    """You cut the positions to whole numbers: they may also lie between two of them."""
+    at = query_positions.long(), key_positions.long()
+    return _scores(_placed(query, at[0], base), _placed(key, at[1], base))
+
+
 @_scores_slip(DISTANCE)
 def distance_without_its_sign(query, key, query_positions, key_positions, base=10000.0):
     """Where a key stands behind its query, you turned by the distance without its sign: before and

@@ -334,6 +334,18 @@ class rest_cut_off(_Cache):
 
 
 @key_value_cache.slip(NO_ROOM)
+class made_then_refused(_Cache):
+    """The buffers are made before you see whether there is room, so a first update that is refused
+    has fixed batch and widths: look first, and make them afterwards."""
+
+    def update(self, key, value):
+        self.fits(key, value)
+        if self.buffers is None:
+            self.buffers = [self.make(key), self.make(value)]
+        return super().update(key, value)
+
+
+@key_value_cache.slip(NO_ROOM)
 class counted_then_refused(_Cache):
     """What is refused has moved `length` already: check first, and change afterwards."""
 
