@@ -277,6 +277,8 @@ class Run:
         columns: names for columns of the csv report.
         earlier: whose earlier chapters later ones were graded over.
         reasons: why a device that is there was not run.
+        passed_over: the names of what lay beside submissions and is nobody's.
+        absent: who of the course has handed in nothing; None: nobody has said who is in it.
     """
 
     version: str
@@ -290,6 +292,8 @@ class Run:
     columns: tuple[tuple[str, str], ...] = ()
     earlier: Earlier = "own"
     reasons: dict[str, str] = field(default_factory=dict)
+    passed_over: tuple[str, ...] = ()
+    absent: tuple[str, ...] | None = None
 
     def is_enough(self, submission: SubmissionResult) -> bool | None:
         """Tell whether a submission has passed; None if there is no mark for that."""

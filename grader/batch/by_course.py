@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from grader.course.rules import applied, total, unknown_students
 from grader.course.settings import NAME, Course, read
 from grader.course.tables import CourseError
 from grader.course.times import Times
+from grader.reports import csv_report
 from grader.reports.text import for_log
 from grader.results import Run
 
@@ -79,7 +81,14 @@ def scored(
     times = _times(course, submissions)
     if times.name:
         _tell_of_others(times, run)
-    return applied(course, run, times)
+    made = applied(course, run, times)
+    columns = csv_report.header(made)
+    for name in course.columns:
+        if name not in columns:
+            near = difflib.get_close_matches(name, columns, n=1)
+            meant = f": did you mean `{near[0]}`?" if near else ""
+            _tell(f"[columns] `{name}`: the csv report has no such column{meant}")
+    return made
 
 
 def _tell_of_others(times: Times, run: Run) -> None:

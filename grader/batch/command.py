@@ -23,9 +23,10 @@ from grader.batch.plan import GradingPlan, jobs_for, new_seed
 from grader.batch.record import record_of
 from grader.batch.shard import Shard, keys, shard_of
 from grader.batch.slots import side_by_side
+from grader.batch.sources import Told
 from grader.batch.stopping import StopAsked
 from grader.batch.submissions import Submission, find
-from grader.batch.wanted import Wanted, writers
+from grader.batch.wanted import Wanted, reports
 from grader.chapters import Catalogue, Exercise, catalogue
 from grader.course.settings import Course
 from grader.reports import table
@@ -69,7 +70,10 @@ def grade(request: GradeRequest) -> int:
     """
     shard = shard_of(request.shard)
     _refuse_lonely(request, shard)
-    everything = find(request.paths, _tell)
+    told = Told()
+    everything = find(request.paths, told)
+    for sentence in told.notes:
+        _tell(sentence)
     batch = sorted_out(everything, request.duplicates)
     if request.duplicates is None:
         _say_several(batch)
@@ -78,7 +82,7 @@ def grade(request: GradeRequest) -> int:
     if not shard.is_whole:
         _tell(f"{shard}: {len(submissions) or 'none'} of the {len(batch)} submissions")
     count = len(submissions)
-    reports = list(writers(request.wanted, count))
+    wanted = reports(request.wanted, count)
     known = catalogue()
     course = course_for(
         request.wanted.course, request.wanted.rules, _folders(request.paths, everything), known
@@ -90,7 +94,8 @@ def grade(request: GradeRequest) -> int:
         if request.cluster is not None:
             run = _run_in_parts(request, request.cluster, count)
         else:
-            run, unchanged, problem = _run_here(request, shard, by, submissions, chosen, named)
+            part = Part(shard, by, submissions, told.unused, "" if course is None else course.name)
+            run, unchanged, problem = _run_here(request, part, chosen, named)
     except StopAsked as stop:
         with contextlib.suppress(OSError):  # the terminal may be what is gone
             print(f"grader: {_farewell(stop, len(submissions), request.results)}", file=sys.stderr)
@@ -99,10 +104,9 @@ def grade(request: GradeRequest) -> int:
         raise ValueError(str(none)) from none
     if request.duplicates == "best":
         run = replace(run, submissions=best_of(submissions, run.submissions))
-    run = scored(course, run, chosen, submissions)
+    run = wanted.with_absent(scored(course, run, chosen, submissions))
     try:
-        for write, path in reports:
-            write(run, path)
+        wanted.write(run)
     finally:  # in this order: nobody may read on what is printed
         table.show(run, unchanged)
         if problem:
@@ -112,15 +116,30 @@ def grade(request: GradeRequest) -> int:
     return int(any(submission.problem for submission in run.submissions))
 
 
+@dataclass(frozen=True)
+class Part:
+    """What of the batch is graded here, and what else is known of it.
+
+    Attributes:
+        shard: which part it is.
+        by: the keys of all submissions of the batch, by identities, in order.
+        submissions: those of the part.
+        passed_over: the names of what lay beside them and is nobody's.
+        course: the name of the file of a course's rules, if there is one.
+    """
+
+    shard: Shard
+    by: Mapping[str, str]
+    submissions: Sequence[Submission]
+    passed_over: Sequence[str]
+    course: str
+
+
 def _run_here(
-    request: GradeRequest,
-    shard: Shard,
-    by: Mapping[str, str],
-    submissions: Sequence[Submission],
-    chosen: Sequence[Exercise],
-    named: bool,
+    request: GradeRequest, part: Part, chosen: Sequence[Exercise], named: bool
 ) -> tuple[Run, int, str | None]:
     """Grade; with how many were known before, and why results could not be kept, if so."""
+    shard, submissions, passed_over = part.shard, part.submissions, part.passed_over
     devices, said = devices_of(request.device)
     limits = Limits(request.time_limit, request.memory)
     jobs = request.jobs or jobs_for(len(submissions))
@@ -140,10 +159,12 @@ def _run_here(
             # what is kept may be compared later
             with_shapes=request.wanted.compares or kept is not None, on_gpu=usable.on_gpu,
         )  # fmt: skip
-        if kept is None:
-            return *_run(submissions, plan, said, kept, usable), None
-        kept.begin(record_of(plan, said, shard, by, usable))
+        if kept is not None:
+            kept.begin(record_of(plan, said, usable, shard, part.by, passed_over, part.course))
         run, unchanged = _run(submissions, plan, said, kept, usable)
+        run = replace(run, passed_over=tuple(passed_over))
+        if kept is None:
+            return run, unchanged, None
         # who hands in anew may come from another part, of which this one knows nothing
         if unchanged < len(submissions) or not shard.is_whole:
             kept.tell(seed)

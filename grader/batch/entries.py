@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from grader.batch.folders import BELOW, HIDES
-from grader.batch.meant import by_student, known_stems
+from grader.batch.meant import by_student, known_stems, of_platform
 from grader.batch.members import like_a_chapter
 from grader.batch.names import listed, shortened
+from grader.batch.no_chapter import nothing_called_so
+from grader.batch.sources import LARGEST, Told
 from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES, Loose
 from grader.batch.versions import in_order
 
@@ -28,14 +30,17 @@ KITS_OWN = (BELOW, "solutions")
 
 # why work is not graded
 LINK = "it is a link, and links are not followed: give the place it leads to"
-LOST_ARCHIVE = "it is a link that leads nowhere: put the archive itself there"
+NOWHERE = "it is a link that leads nowhere: put the submission itself there"
 HIDDEN_WORK = "its name begins with . or __, as those of tools do: give it another name"
+NO_CHAPTER = (
+    "it is called like no chapter: call it ex01_scores.py or as its chapter is, in a folder of "
+    "its own"
+)
 ASTRAY = "beside submissions, and whose it is cannot be told: put it in a folder of its own"
 
 # why an entry is passed over
 HIDDEN = "named as by a tool, with . or __ in front, and no chapters were found"
 LOOSE = "neither a folder nor a .zip or .tar.gz"
-NOWHERE = "a link that leads nowhere: put the submission itself there"
 BESIDE = "the chapters beside it are the submission: move it elsewhere to have it graded"
 
 
@@ -47,16 +52,19 @@ class Contents:
         submissions: for each the reason why it cannot be graded, or nothing.
         passed_over: for each reason the names of what is passed over.
         loose: of submissions that are loose files, these.
+        beside: for those that loose files are, the names of what else came with them.
     """
 
     submissions: dict[Path, str] = field(default_factory=dict)
     passed_over: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     loose: dict[Path, Loose] = field(default_factory=dict)
+    beside: dict[Path, tuple[str, ...]] = field(default_factory=dict)
 
-    def sentences(self, folder: Path) -> Iterator[str]:
+    def tell(self, folder: Path, told: Told) -> None:
         """Say what is passed over, in one sentence for each reason."""
         for why, names in self.passed_over.items():
-            yield f"passed over {listed(names)} in {shortened(folder.name, 60)}: {why}"
+            sentence = f"passed over {listed(names)} in {shortened(folder.name, 60)}: {why}"
+            told.note(sentence, (shortened(name, 120) for name in names))
 
 
 def look_into(folder: Path, reads: Reads) -> Contents:
@@ -84,6 +92,7 @@ def look_into(folder: Path, reads: Reads) -> Contents:
         for entry in entries:
             if entry not in loose:
                 _sort_in(entry, found, reads)
+        _take_work(found, folder)
         if loose:
             more = f"with {len(loose) - 1} more " if loose[1:] else ""
             found.submissions[loose[0]] = f"it lies {more}{ASTRAY}"
@@ -91,6 +100,22 @@ def look_into(folder: Path, reads: Reads) -> Contents:
     elif beside:
         found.passed_over[BESIDE] = [entry.name for entry in beside]
     return found
+
+
+def _take_work(found: Contents, folder: Path) -> None:
+    """Where there are submissions, take for one what lies loose and is somebody's work, too."""
+    if not found.submissions:
+        return
+    others = []
+    for entry in (folder / name for name in found.passed_over.pop(LOOSE, [])):
+        if not os.path.exists(entry):
+            found.submissions[entry] = NOWHERE
+        elif entry.name.lower().endswith(tuple(LARGEST)):
+            found.submissions[entry] = LINK if entry.is_symlink() else NO_CHAPTER
+        else:
+            others.append(entry.name)
+    if others:
+        found.passed_over[LOOSE] = others
 
 
 def _by_student(folder: Path, entries: list[Path], found: Contents) -> list[Path]:
@@ -103,6 +128,16 @@ def _by_student(folder: Path, entries: list[Path], found: Contents) -> list[Path
         place = folder / whose
         found.loose[place], found.submissions[place] = in_order(handed)
         taken |= {path for _, path in handed}
+    archives = {path for path in files if _called_archive(path)}
+    further = set(files) - taken - archives
+    for whose, others in of_platform(further, beside=taken | archives).items():
+        place = folder / whose
+        taken |= set(others)
+        if place in found.loose:
+            found.beside[place] = tuple(path.name for path in others)
+        else:
+            found.loose[place] = Loose(tuple((path.name, path) for path in others))
+            found.submissions[place] = nothing_called_so([path.name for path in others])
     return [entry for entry in entries if entry not in taken]
 
 
@@ -129,9 +164,9 @@ def _beyond_doubt(entry: Path) -> bool:
 def _sort_in(entry: Path, found: Contents, reads: Reads) -> None:
     is_folder, is_archive = os.path.isdir(entry), _called_archive(entry)
     if not (is_folder or is_archive):
-        found.passed_over[LOOSE if os.path.exists(entry) else NOWHERE].append(entry.name)
+        found.passed_over[LOOSE].append(entry.name)
     elif entry.is_symlink():
-        found.submissions[entry] = LINK if os.path.exists(entry) else LOST_ARCHIVE
+        found.submissions[entry] = LINK if os.path.exists(entry) else NOWHERE
     elif not entry.name.startswith(HIDES):
         whose = entry.name == BELOW and _chapters(entry)
         found.submissions[entry] = f"it lies {ASTRAY}" if whose else ""

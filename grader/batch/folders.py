@@ -37,15 +37,6 @@ def loose(files: Iterable[tuple[str, Path]]) -> list[Member]:
     return [_member(name, path) for name, path in files]
 
 
-def folders_in(folder: Path) -> list[Path]:
-    """List the folders in a folder, but for links and for what systems leave behind."""
-    return [
-        entry
-        for entry in folder.iterdir()
-        if entry.is_dir() and not entry.is_symlink() and not entry.name.startswith(HIDES)
-    ]
-
-
 def everything(folder: Path) -> Iterator[Member]:
     """List the files in a folder, however deep, but for what systems leave behind."""
     for path in itertools.islice(_below(folder), MOST_LISTED):

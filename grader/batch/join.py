@@ -65,6 +65,7 @@ def joined(parts: Sequence[ResultsFile], partial: bool = False) -> tuple[Run, li
     run = Run(
         first.version, first.torch, first.seed, first.devices, tuple(results), isolation,
         earlier=first.earlier, reasons=_reasons(parts),
+        passed_over=tuple(dict.fromkeys(name for p in parts for name in p.record.passed_over)),
     )  # fmt: skip
     return run, gaps
 

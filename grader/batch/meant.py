@@ -132,5 +132,22 @@ def by_student(files: Iterable[Path]) -> dict[str, list[tuple[Meant, Path]]]:
             found.setdefault(whose, []).append((said, path))
     chapters = [{PurePosixPath(said.file).stem for said, _ in each} for each in found.values()]
     shared = sum(map(len, chapters)) > len(set().union(*chapters)) if chapters else False
-    of_platform = any(CANVAS.match(path.name) for handed in found.values() for _, path in handed)
-    return found if shared or of_platform else {}
+    by_canvas = any(CANVAS.match(path.name) for handed in found.values() for _, path in handed)
+    return found if shared or by_canvas else {}
+
+
+def of_platform(files: Iterable[Path], beside: Iterable[Path]) -> dict[str, list[Path]]:
+    """Group loose files that are called like no chapter by whom a platform names in front.
+
+    Args:
+        files: called in whatever way.
+        beside: what certainly is work; if no platform has named any of it, none has named these.
+    """
+    found: dict[str, list[Path]] = {}
+    if not any(CANVAS.fullmatch(path.name) for path in beside):
+        return found
+    for path in sorted(files):
+        canvas = CANVAS.fullmatch(path.name)
+        if canvas:
+            found.setdefault(f"{canvas['name']}_{canvas['number']}", []).append(path)
+    return found

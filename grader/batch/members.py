@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
@@ -138,7 +138,7 @@ def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
     raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
 
 
-def _uppermost(folders: Iterable[str]) -> list[str]:
+def _uppermost(folders: Mapping[str, Sequence[Member]]) -> list[str]:
     """Return the folder to read; it may be below others, but not beside another."""
     if not folders:
         return []
@@ -147,7 +147,8 @@ def _uppermost(folders: Iterable[str]) -> list[str]:
     if len(top) > 1:
         top = [folder for folder in top if PurePosixPath(folder).name == "exercises"] or top
     if len(top) > 1:
-        raise Unusable("several of its folders hold ex*.py: hand in one of them")
+        lie_in = listed([str(folders[folder][0].path.parent) for folder in top])
+        raise Unusable(f"its chapters lie in {lie_in}: hand in one of these folders by itself")
     return top
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.batch.members import Member, like_a_chapter
+from grader.batch.members import Member
 from grader.batch.names import listed
 from grader.batch.sources import LARGEST
 from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES
@@ -53,10 +53,15 @@ def no_chapter(there: Sequence[Member], passed_over: str = "") -> str:
     files = [one for one in there if one.type != "folder" and not one.hidden]
     if not files:
         return f"it holds no file: hand in {WANTED}"
-    lie_in = dict.fromkeys(str(one.path.parent) for one in files if like_a_chapter(one.name))
-    if lie_in:
-        which = "that folder" if len(lie_in) == 1 else "one of these folders"
-        return f"its chapters lie in {listed([*lie_in])}: hand in {which} by itself"
+    return _instead(files)
+
+
+def nothing_called_so(names: Sequence[str]) -> str:
+    """Say it of loose files of one student, by their names."""
+    return _instead([Member(name, "file", 0, lambda _: b"") for name in names])
+
+
+def _instead(files: Sequence[Member]) -> str:
     kind = next(kind for kind in KINDS if any(map(kind.is_one, files)))
     names = [one.path.name for one in files if kind.is_one(one)]
     return f"it holds no {WANTED}, but {listed(names)}: {kind.advice}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +13,17 @@ from lzma import LZMAError
 from pathlib import Path
 
 from grader.batch import folders, tars, zips
-from grader.batch.members import Chosen, Member, NoChapter, chosen, like_a_chapter
+from grader.batch.members import (
+    LARGEST_IN_ALL,
+    Chosen,
+    Member,
+    NoChapter,
+    chosen,
+    like_a_chapter,
+)
 from grader.batch.names import shortened
 from grader.batch.no_chapter import no_chapter
-from grader.batch.sources import SCRIPT, Told, Unusable, sources
+from grader.batch.sources import MEBIBYTE, SCRIPT, Told, Unusable, sources
 from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, uploads_in
 
 DAMAGED = (
@@ -115,10 +124,30 @@ def _files(path: Place, told: Told) -> Chosen:
             return _from_folder(path, told)
         if path.name.lower().endswith(".zip"):
             with zips.members(path) as found:
-                return chosen(found, told)
+                return _from_zip(found, told)
         return chosen(tars.members(path), told)
     except NoChapter as none:
         raise Unusable(no_chapter(_everything(path), none.passed_over)) from none
+
+
+def _from_zip(found: Sequence[Member], told: Told) -> Chosen:
+    """Choose among what a zip holds; if that is nothing but one other zip, what this one holds."""
+    files = [one for one in found if one.type == "file" and not one.hidden]
+    if len(files) != 1 or not files[0].name.lower().endswith(".zip"):
+        return chosen(found, told)
+    inner = files[0]
+    data = inner.read(LARGEST_IN_ALL)
+    if len(data) > LARGEST_IN_ALL:
+        raise Unusable(f"{inner.name} in it is larger than {LARGEST_IN_ALL // MEBIBYTE} MiB")
+    # a file without a name: nothing stays behind if this process is ended meanwhile
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        try:
+            with zips.members(os.dup(file.fileno())) as members:
+                return chosen(members, told)
+        except zipfile.BadZipFile:
+            return chosen(found, told)
 
 
 def _opened(path: Place) -> Place:
@@ -136,10 +165,11 @@ def _opened(path: Place) -> Place:
 
 def _from_folder(path: Path, told: Told) -> Chosen:
     if path.is_dir():
-        found = any(like_a_chapter(one.name) for one in folders.members(path))
-        # as in an archive, one folder may lie around it all
-        below = [] if found else folders.folders_in(path)
-        return chosen(folders.members(below[0] if len(below) == 1 else path), told)
+        found = folders.members(path)
+        if not any(like_a_chapter(one.name) for one in found):
+            # as in an archive, folders may lie around it all
+            found = list(folders.everything(path))
+        return chosen(found, told)
     if path.is_file():
         raise Unusable(f"{path.name} is not opened: hand in a .zip or .tar.gz")
     raise Unusable("it is neither a folder nor a file")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grader import __version__
@@ -30,6 +30,8 @@ class Record:
         earlier: whose earlier chapters later ones were graded over.
         reasons: why a device that is there was not run.
         in_vain: those of them that were asked for by name.
+        passed_over: the names of what lay beside submissions and is nobody's.
+        course: the name of the file of a course's rules that scores went by, or nothing.
     """
 
     version: str
@@ -44,6 +46,8 @@ class Record:
     earlier: Earlier
     reasons: dict[str, str]
     in_vain: tuple[str, ...]
+    passed_over: tuple[str, ...]
+    course: str
 
     @property
     def exercises(self) -> list[str]:
@@ -59,9 +63,11 @@ class Record:
 def record_of(
     plan: GradingPlan,
     said: Mapping[str, DeviceState],
+    usable: Usable,
     shard: Shard,
     batch: Mapping[str, str],
-    usable: Usable,
+    passed_over: Sequence[str],
+    course: str,
 ) -> Record:
     """Put together what is to be known of a run when it is merged with others."""
     import torch
@@ -76,5 +82,6 @@ def record_of(
     return Record(
         __version__, torch.__version__, plan.seed, dict(said), isolation,
         {**plan.settings, "devices": states}, machine, shard, dict(batch),
-        plan.earlier, usable.reasons, usable.in_vain,
+        plan.earlier, usable.reasons, usable.in_vain, tuple(passed_over),
+        course,
     )  # fmt: skip

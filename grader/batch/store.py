@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 # tells our files from other programs' and from those of other versions
-APPLICATION, VERSION = 0x41747447, 4
+APPLICATION, VERSION = 0x41747447, 5
 TABLES = """
 CREATE TABLE IF NOT EXISTS run (only_row INTEGER PRIMARY KEY CHECK (only_row = 1), seed TEXT);
 CREATE TABLE IF NOT EXISTS told (seed TEXT PRIMARY KEY, times INTEGER);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,12 +74,12 @@ class Submission:
         return reader.held(self.loose or self.path)
 
 
-def find(paths: Iterable[Path], tell: Callable[[str], None] = lambda _: None) -> list[Submission]:
+def find(paths: Iterable[Path], told: Told | None = None) -> list[Submission]:
     """List the submissions that the paths mean, in order, each with a name of its own.
 
     Args:
         paths: submissions, and folders of submissions.
-        tell: is given a sentence for what is passed over.
+        told: is told of what is passed over.
 
     Raises:
         FileNotFoundError: a path is not there.
@@ -87,6 +87,8 @@ def find(paths: Iterable[Path], tell: Callable[[str], None] = lambda _: None) ->
     """
     problems: dict[Path, str] = {}  # the same path twice is one submission
     loose: dict[Path, Loose] = {}
+    beside: dict[Path, tuple[str, ...]] = {}
+    told = told or Told()
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}")
@@ -94,15 +96,15 @@ def find(paths: Iterable[Path], tell: Callable[[str], None] = lambda _: None) ->
             raise ValueError(f"{path} is neither a folder nor a .zip or .tar.gz")
         whole = Path(os.path.abspath(path))  # not resolved: a link keeps its own name
         inside = look_into(whole, _can_be_read)
-        for sentence in inside.sentences(whole):
-            tell(sentence)
+        inside.tell(whole, told)
         # what was given itself is taken, whatever it is called and wherever it lies
         for place, problem in sorted((inside.submissions or {whole: ""}).items()):
             problems[place] = problem and problems.get(place, problem)
         loose |= inside.loose
+        beside |= inside.beside
     names = own_names(list(problems), stem)
     return [
-        Submission(name, path, problem, loose.get(path))
+        Submission(name, path, problem, loose.get(path), unused=beside.get(path, ()))
         for name, (path, problem) in zip(names, problems.items(), strict=True)
     ]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.reports.formats import FORMATS, filled, refuse_early, since, with_similar
+from grader.reports import gradebook
+from grader.reports.formats import FORMATS, refuse_early, since, with_similar
+from grader.reports.platforms import read, read_roster
+from grader.reports.roster import Roster
 from grader.results import Run
 
 Writer = Callable[[Run, Path], None]
@@ -18,8 +21,9 @@ class Wanted:
 
     Attributes:
         reports: each FORMAT=FILE.
-        gradebook: the export that the csv report fills; html and class tell who of it is absent.
+        gradebook: the export that the csv report fills; it says who is in the course, too.
         assignment: its column, where there are several.
+        roster: any table of who is in the course.
         since: an earlier json report, to say whose grade has moved.
         course: the file of a course's rules.
         rules: single rules, each KEY=VALUE, over those of the file.
@@ -31,6 +35,7 @@ class Wanted:
     since: Path | None = None
     course: Path | None = None
     rules: Sequence[str] = ()
+    roster: Path | None = None
 
     @property
     def compares(self) -> bool:
@@ -38,8 +43,32 @@ class Wanted:
         return any(text.startswith("similar=") for text in self.reports)
 
 
-def writers(asked: Wanted, submissions: int) -> Iterator[tuple[Writer, Path]]:
-    """Say for every report who writes it and where to.
+@dataclass(frozen=True)
+class Reports:
+    """What is to be written, by whom.
+
+    Attributes:
+        writers: for each report.
+        roster: who is in the course, if anybody has said so.
+    """
+
+    writers: Sequence[tuple[Writer, Path]]
+    roster: Roster | None
+
+    def write(self, run: Run) -> None:
+        """Write all of it."""
+        for write, path in self.writers:
+            write(run, path)
+
+    def with_absent(self, run: Run) -> Run:
+        """Return a run that knows who of the course is not in it."""
+        if self.roster is None:
+            return run
+        return replace(run, absent=tuple(self.roster.absent(s.identity for s in run.submissions)))
+
+
+def reports(asked: Wanted, submissions: int) -> Reports:
+    """Say for every report who writes it and where to, and read what that takes.
 
     Args:
         asked: which reports, and how.
@@ -55,13 +84,22 @@ def writers(asked: Wanted, submissions: int) -> Iterator[tuple[Writer, Path]]:
         forms |= since(asked.since, {form for form, _ in wanted}, submissions)
     if asked.compares:
         forms["html"] = with_similar(forms["html"])
+    roster = None if asked.roster is None else read_roster(asked.roster)
     if asked.gradebook is not None:
-        if not {"csv", "html", "class"} & {form for form, _ in wanted}:
+        if not {"csv", "html", "class", "json"} & {form for form, _ in wanted}:
             raise ValueError(
-                "--gradebook fills the csv report, and html and class name who of it is absent: "
+                "--gradebook fills the csv report; html, class and json name who of it is absent: "
                 "add --report csv=FILE"
             )
-        forms |= filled(asked.gradebook, asked.assignment, forms)
+        export = read(asked.gradebook, asked.assignment)
+        forms["csv"] = gradebook.writer(export)
+        roster = roster or export.roster
+    return Reports(list(_writers(wanted, forms, submissions)), roster)
+
+
+def _writers(
+    wanted: Sequence[tuple[str, str]], forms: Mapping[str, Writer], submissions: int
+) -> Iterator[tuple[Writer, Path]]:
     for form, file in wanted:
         if form not in forms:
             raise ValueError(f"there is no report format `{form}`; there is {', '.join(forms)}")

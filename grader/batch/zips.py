@@ -36,8 +36,11 @@ class _Cautious(io.FileIO):
 
 
 @contextlib.contextmanager
-def members(path: Path) -> Iterator[list[Member]]:
+def members(path: Path | int) -> Iterator[list[Member]]:
     """List what a zip file holds; it can be read only inside the `with`.
+
+    Args:
+        path: the file, or the descriptor of an open one, which is closed.
 
     Raises:
         Unusable: too many members, or a name that cannot be decoded.

@@ -17,8 +17,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                             "html, class, feedback, similar, junit, gradescope or "
                             "classroom")  # fmt: skip
     parser.add_argument("--gradebook", type=Path, metavar="EXPORT",
-                       help="fill Canvas's or Moodle's export in as the csv report; html and class "
-                            "name who of it has handed in nothing")  # fmt: skip
+                       help="fill Canvas's or Moodle's export in as the csv report, and name who "
+                            "of it has handed in nothing")  # fmt: skip
+    parser.add_argument("--roster", type=Path, metavar="TABLE",
+                       help="a csv of who is in the course, with columns such as name, email, "
+                            "login: who has handed in nothing is named")  # fmt: skip
     parser.add_argument("--assignment", metavar="TITLE",
                        help="the column of --gradebook, where there are several")  # fmt: skip
     parser.add_argument("--since", type=Path, metavar="OLD.json",
@@ -37,5 +40,6 @@ def wanted(given: argparse.Namespace) -> Wanted:
     from grader.batch.wanted import Wanted
 
     return Wanted(
-        given.report, given.gradebook, given.assignment, given.since, given.course, given.rule
-    )
+        given.report, given.gradebook, given.assignment, given.since, given.course, given.rule,
+        given.roster,
+    )  # fmt: skip

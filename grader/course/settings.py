@@ -67,6 +67,7 @@ class Course:
         pass_mark: percent of the points that are enough; None: none is set.
         messages: what of them students see.
         columns: names for columns of the csv report.
+        name: of the file that says it; nothing if there are only single rules.
     """
 
     weeks: tuple[Week, ...] = ()
@@ -77,6 +78,7 @@ class Course:
     pass_mark: Fraction | None = None
     messages: Messages = "all"
     columns: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def exercises(self) -> tuple[str, ...]:
@@ -111,6 +113,7 @@ def read(path: Path | None, select: Select, rules: Sequence[str] = ()) -> Course
         pass_mark=table.number("pass_mark", most=100),
         messages=table.one_of("messages", MESSAGES),
         columns=table.texts("columns"),
+        name="" if path is None else path.name,
     )
     table.end()
     _refuse_late_alone(course, "late" in said or "extensions" in said, table.where)

@@ -9,6 +9,14 @@ from typing import Any
 from grader.answers.world import World
 
 
+def get_ready() -> None:
+    """Load what all of them are made from, before workers are forked."""
+    from grader.chapters import catalogue
+    from grader.proof import spoils  # noqa: F401
+
+    catalogue()
+
+
 def slip(full: str, name: str, world: World) -> Callable[..., Any]:  # noqa: ARG001
     """Return the wrong function of a known slip."""
     from grader.chapters import catalogue

@@ -12,7 +12,6 @@ from typing import Any
 from grader.reports.class_summary import BINS, ClassSummary, summary
 from grader.reports.digest import not_run
 from grader.reports.moved import EarlierScores
-from grader.reports.roster import Roster
 from grader.reports.text import one_line
 from grader.results import Run
 
@@ -23,18 +22,15 @@ SHOWN = 24
 BAR, LEFT, HIGH = 38, 10, 118
 
 
-def context(
-    run: Run, links: list[str], earlier: EarlierScores | None = None, roster: Roster | None = None
-) -> dict[str, Any]:
+def context(run: Run, links: list[str], earlier: EarlierScores | None = None) -> dict[str, Any]:
     """Return what the template of the class page needs.
 
     Args:
         run: of several submissions.
         links: to the page of each.
         earlier: scores of an earlier run.
-        roster: the course's students.
     """
-    whole = summary(run, earlier, roster)
+    whole = summary(run, earlier)
     script = (TEMPLATES / "class.js").read_text(encoding="utf-8")
     pages = {
         submission.identity: (one_line(submission.identity), link)

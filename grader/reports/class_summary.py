@@ -13,7 +13,6 @@ from fractions import Fraction
 
 from grader.reports.message import parts
 from grader.reports.moved import EarlierScores, Moved, compare
-from grader.reports.roster import Roster
 from grader.results import ExerciseResult, Run, State, SubmissionResult, number
 
 STATES: tuple[State, ...] = ("solved", "to polish", "wrong", "not started", "not run")
@@ -115,6 +114,7 @@ class ClassSummary:
     """All of it: most common first, and what is as common in teaching order.
 
     `absent` names who has handed in nothing; None: nobody has said who is in the course.
+    `passed_over` names what lay beside submissions and is nobody's.
     """
 
     scores: ScoreSpread
@@ -125,17 +125,15 @@ class ClassSummary:
     submissions: tuple[ClassMember, ...]
     moved: Moved | None
     absent: tuple[str, ...] | None
+    passed_over: tuple[str, ...]
 
 
-def summary(
-    run: Run, earlier: EarlierScores | None = None, roster: Roster | None = None
-) -> ClassSummary:
+def summary(run: Run, earlier: EarlierScores | None = None) -> ClassSummary:
     """Sum up a run.
 
     Args:
         run: of any number of submissions.
         earlier: the scores of a run before it, to tell whose have moved.
-        roster: the course's students, to tell who is absent.
     """
     graded = [submission for submission in run.submissions if not submission.problem]
     members = tuple(_member(run, submission) for submission in run.submissions)
@@ -147,7 +145,8 @@ def summary(
         waiting=tuple(_waiting(graded)),
         submissions=members,
         moved=compare(run, earlier) if earlier else None,
-        absent=tuple(roster.absent(one.identity for one in run.submissions)) if roster else None,
+        absent=run.absent,
+        passed_over=run.passed_over,
     )
 
 

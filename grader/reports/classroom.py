@@ -46,6 +46,10 @@ def earned(submission: SubmissionResult) -> dict[str, Any]:
     _add_up(tests, number(submission.final))
     # without a test the reporter divides 0 by 0
     tests = tests or [_nothing("no points yet", "fail")]
+    if submission.unused:
+        names = ", ".join(map(one_line, submission.unused))
+        # here, where it is no share of anything
+        tests.append(_nothing(f"not used: {names}", "pass"))
     return _results("pass", number(submission.final), tests)
 
 

@@ -14,21 +14,32 @@ from grader.results import ExerciseResult, Run, SubmissionResult, number
 
 def write(run: Run, path: Path) -> None:
     """Write a row for each submission; a device that was not run is an empty cell, never 0."""
-    names = list(dict.fromkeys(e.exercise for s in run.submissions for e in s.exercises))
-    columns = [(name, device) for device in run.devices for name in names]
-    through = [f"{device} follow_through" for device in run.devices]
-    further = any(submission.of("beyond") for submission in run.submissions)
-    header = ["id", "status", "problem", *run.devices, "max", "seed", *through, "because", "unused"]
-    header += [] if run.pass_mark is None else ["passed"]
-    header += [f"{device} beyond" for device in run.devices] if further else []
+    columns, further = _exercises(run), _goes_further(run)
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    header += [f"{cell(name)} {device}" for name, device in columns]
-    writer.writerow([cell(dict(run.columns).get(name, name)) for name in header])
+    writer.writerow([cell(dict(run.columns).get(name, name)) for name in header(run)])
     writer.writerows(_row(run, one, columns, further) for one in run.submissions)
     said = text.getvalue()
     # without the mark Excel takes an umlaut for two other letters
     path.write_bytes(said.encode("utf-8" if said.isascii() else "utf-8-sig"))
+
+
+def header(run: Run) -> list[str]:
+    """List the columns, by the names that the kit gives them."""
+    through = [f"{device} follow_through" for device in run.devices]
+    names = ["id", "status", "problem", *run.devices, "max", "seed", *through, "because", "unused"]
+    names += [] if run.pass_mark is None else ["passed"]
+    names += [f"{device} beyond" for device in run.devices] if _goes_further(run) else []
+    return names + [f"{cell(name)} {device}" for name, device in _exercises(run)]
+
+
+def _exercises(run: Run) -> list[tuple[str, str]]:
+    names = list(dict.fromkeys(e.exercise for s in run.submissions for e in s.exercises))
+    return [(name, device) for device in run.devices for name in names]
+
+
+def _goes_further(run: Run) -> bool:
+    return any(submission.of("beyond") for submission in run.submissions)
 
 
 def _row(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,12 +11,10 @@ from grader.reports import (
     classroom,
     csv_report,
     feedback,
-    gradebook,
     gradescope,
     html_report,
     json_report,
     moved,
-    platforms,
     similar,
 )
 from grader.reports import junit as junit_report
@@ -82,22 +80,3 @@ def since(
 def with_similar(page: Callable[..., None]) -> Callable[[Run, Path], None]:
     """Return the html report with whose answers are alike, on its class page."""
     return partial(page, alike=True)
-
-
-def filled(
-    export: Path, assignment: str | None, forms: Mapping[str, Callable[..., None]]
-) -> dict[str, Callable[[Run, Path], None]]:
-    """Return the formats that need to know who is in the course: csv fills its gradebook.
-
-    Args:
-        export: as downloaded from Canvas or Moodle.
-        assignment: the title of Canvas's column, where there are several.
-        forms: html and class so far.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is no such export, or the assignment is in doubt.
-    """
-    read = platforms.read(export, assignment)
-    told = {form: partial(forms[form], roster=read.roster) for form in ("html", "class")}
-    return {"csv": gradebook.writer(read), **told}

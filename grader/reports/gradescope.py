@@ -64,12 +64,14 @@ def refusal(form: str, submissions: int) -> str:
 
 
 def _summary(run: Run, submission: SubmissionResult) -> str:
+    names = ", ".join(map(one_line, submission.unused))
+    not_used = [f"not used: {names}"] if names else []
     if submission.problem:
-        return f"This could not be graded: {shown(submission.problem)}"
+        return "\n".join([f"This could not be graded: {shown(submission.problem)}", *not_used])
     scores = [f"{device}: {score_on(run, submission, device)}" for device in run.devices]
     further = beyond(submission)
     scores += [f"beyond the seven chapters, and no part of the score: {further}"] if further else []
-    return "\n".join([counts(submission), *scores])
+    return "\n".join([counts(submission), *scores, *not_used])
 
 
 def _test(exercise: ExerciseResult, submission: SubmissionResult) -> dict[str, Any]:

@@ -28,7 +28,6 @@ from grader.reports.digest import (
 from grader.reports.in_short import DONE, next_thing
 from grader.reports.layout import blocks
 from grader.reports.moved import EarlierScores
-from grader.reports.roster import Roster
 from grader.reports.text import one_line, shown
 from grader.reports.visible import for_students
 from grader.results import ExerciseResult, Run, SubmissionResult, number
@@ -40,13 +39,7 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 MARKED = re.compile(r"(?<![^\s])([-+\d.e]+|nan|-?inf)(\*)")
 
 
-def write(
-    run: Run,
-    path: Path,
-    earlier: EarlierScores | None = None,
-    alike: bool = False,
-    roster: Roster | None = None,
-) -> None:
+def write(run: Run, path: Path, earlier: EarlierScores | None = None, alike: bool = False) -> None:
     """Write the page of the one submission, or an index with a folder of pages beside it.
 
     Args:
@@ -54,7 +47,6 @@ def write(
         path: the page, or the index.
         earlier: scores of an earlier run: the index then says whose have moved.
         alike: whether the index says whose answers are alike.
-        roster: the course's students: the index then names who is absent.
 
     Raises:
         ValueError: jinja2 is missing.
@@ -72,7 +64,7 @@ def write(
     links = [quote(f"{folder.name}/{file}") for file in files]
     index = pages.get_template("index.html").render(
         run=_about(run), seed=run.seed, similar=similar.found(run) if alike else None,
-        **class_page.context(run, links, earlier, roster),
+        **class_page.context(run, links, earlier),
     )  # fmt: skip
     _save(path, index)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,26 @@ from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult, n
 
 def write(run: Run, path: Path) -> None:
     """Write schema 2: checks that passed are counted, not listed."""
-    _write(run, path, 2, lambda submission: _submission(run, submission))
+    absent = {} if run.absent is None else {"absent": list(map(encodable, run.absent))}
+    besides = {"passed_over": list(map(encodable, run.passed_over)), **absent}
+    _write(run, path, {"schema": 2, "kit": kit(run), **besides}, partial(_submission, run))
 
 
 def write_first(run: Run, path: Path) -> None:
     """Write schema 1: every check of the seven chapters, and nothing beside the verdicts."""
-    _write(run, path, 1, lambda submission: _first_submission(run, submission))
+    _write(run, path, {"schema": 1, "kit": kit(run)}, partial(_first_submission, run))
 
 
 def _write(
-    run: Run, path: Path, schema: int, told: Callable[[SubmissionResult], dict[str, Any]]
+    run: Run,
+    path: Path,
+    head: dict[str, Any],
+    told: Callable[[SubmissionResult], dict[str, Any]],
 ) -> None:
     # a submission at a time, on a line of its own: a large course does not fit into memory twice
     with gzipped.writer(path) as file:
-        file.write(f'{{"schema": {schema},\n "kit": {json.dumps(kit(run))},\n "submissions": [')
+        lines = (f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items())
+        file.write("{" + ",\n ".join(lines) + ',\n "submissions": [')
         for place, submission in enumerate(run.submissions):
             file.write(f"{',' if place else ''}\n{json.dumps(told(submission))}")
         file.write("]}\n")

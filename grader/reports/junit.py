@@ -75,6 +75,8 @@ def _properties(run: Run, submission: SubmissionResult) -> Iterator[tuple[str, s
         further = submission.beyond(device)
         if further is not None:
             yield f"beyond.{device}", f"{number(further):.2f}"
+    if submission.unused:
+        yield "unused", for_log(", ".join(map(one_line, submission.unused)))
     for exercise in submission.exercises:
         for device in submission.devices:
             earned, points = number(exercise.earned(device)), number(exercise.points)

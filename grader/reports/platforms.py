@@ -1,4 +1,7 @@
-"""What Canvas and Moodle export: recognised by the header, read as students and grades."""
+"""What Canvas and Moodle export: recognised by the header, read as students and grades.
+
+Any other table with names, or with what identifies people, tells who is in the course.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,14 @@ from grader.reports.sheet import Sheet
 
 IDENTIFIERS = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "ID number", "Username",
                "Email address")  # fmt: skip
+# titles of columns in a table of one's own, in small letters
+NAMES = ("name", "full name", "student", "student name")
+GIVEN = ("first name", "firstname", "given name", "first")
+FAMILY = ("last name", "lastname", "family name", "surname", "last")
+OWN_IDENTIFIERS = (
+    "id", "number", "student id", "student number", "matriculation number", "login", "username",
+    "user", "email", "e-mail", "mail", "email address", "github",
+)  # fmt: skip
 ASSIGNMENT = re.compile(r".+ \(\d+\)")
 
 
@@ -52,8 +63,44 @@ def read(path: Path, assignment: str | None = None) -> Export:
         return _canvas(cells, assignment)
     raise ValueError(
         f"{path} is neither Canvas's gradebook (Student, ID, Section, ...) nor Moodle's grading "
-        "worksheet in English (Identifier, Full name, Grade, Maximum Grade, ...)"
+        "worksheet in English (Identifier, Full name, Grade, Maximum Grade, ...): a table that "
+        "only says who is in the course goes to --roster"
     )
+
+
+def read_roster(path: Path) -> Roster:
+    """Read who is in a course: from an export, or from any table whose first row names columns.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: no column says who anybody is.
+    """
+    cells = sheet.read(path)
+    titles = set(cells.header)
+    if {"Identifier", "Maximum Grade"} <= titles:
+        return _moodle(cells).roster
+    if "Section" in titles:
+        points = _points_row(cells)
+        return Roster(_canvas_students(cells, 0 if points is None else points))
+    columns = {title.casefold(): column for column, title in reversed([*enumerate(cells.header)])}
+    identifying = [columns[title] for title in OWN_IDENTIFIERS if title in columns]
+    name = next((columns[title] for title in NAMES if title in columns), None)
+    given = next((columns[title] for title in GIVEN if title in columns), None)
+    family = next((columns[title] for title in FAMILY if title in columns), None)
+    if name is None and family is None and not identifying:
+        raise ValueError(
+            f"{path}: its first row has to name columns, such as name, email or login, "
+            f"and not {', '.join(cells.header)}"
+        )
+    students = []
+    for row in range(1, len(cells.rows)):
+        both = [cells.value(row, family), cells.value(row, given)]
+        own = tuple(filter(None, (cells.value(row, column) for column in identifying)))
+        called = cells.value(row, name) or ", ".join(filter(None, both)) or next(iter(own), "")
+        if called:
+            number = next((text for text in own if text.isdigit()), "")
+            students.append(Student(row, number, own, called))
+    return Roster(students)
 
 
 def _moodle(cells: Sheet) -> Export:
@@ -75,22 +122,30 @@ def _moodle(cells: Sheet) -> Export:
 
 
 def _canvas(cells: Sheet, assignment: str | None) -> Export:
-    rows = range(1, len(cells.rows))
-    points = next((row for row in rows if "Points Possible" in cells.value(row, 0)), None)
+    points = _points_row(cells)
     if points is None:
         raise ValueError("the gradebook has no row `Points Possible`: export it from Canvas again")
     column = _assignment(cells, points, assignment)
     worth = _number(cells.value(points, column))
     if not worth:
         raise ValueError(f"{cells.header[column]} has no points in Canvas: give it some there")
-    students = [
-        Student(row, cells.value(row, _column(cells, "ID")),
-                _identifiers(cells, row), _canvas_name(cells, row))
-        for row in rows
-        if row > points
-    ]  # fmt: skip
+    students = _canvas_students(cells, points)
     comma = "," in cells.value(points, column)
     return Export(cells, column, {s.row: worth for s in students}, comma, Roster(students))
+
+
+def _points_row(cells: Sheet) -> int | None:
+    rows = range(1, len(cells.rows))
+    return next((row for row in rows if "Points Possible" in cells.value(row, 0)), None)
+
+
+def _canvas_students(cells: Sheet, points: int) -> list[Student]:
+    """List those below the row of points."""
+    return [
+        Student(row, cells.value(row, _column(cells, "ID")),
+                _identifiers(cells, row), _canvas_name(cells, row))
+        for row in range(points + 1, len(cells.rows))
+    ]  # fmt: skip
 
 
 def _assignment(cells: Sheet, points: int, wanted: str | None) -> int:

@@ -120,6 +120,9 @@ def _say_of_each(run: Run, console: Console) -> None:
     for submission in run.submissions:
         for note in submission.notes:
             console.print(Text(f"{clean(submission.identity)}: {clean(note)}"), soft_wrap=True)
+    for said, names in (("passed over", run.passed_over), ("handed in nothing", run.absent)):
+        if names:
+            console.print(Text(f"{said}: {_listed(names)}"), soft_wrap=True)
     others = sum(bool(one.unused) for one in run.submissions if not one.problem)
     if others:
         of = "1 submission holds files" if others == 1 else f"{others} submissions hold files"

@@ -118,6 +118,10 @@ class Nurse:
 
     def _start(self, job: dict[str, Any], channel: int, inputs: int) -> dict[str, Any]:
         """Fork a worker; it has been shut in when this returns, and has run nothing yet."""
+        if self.isolation is None:
+            for module, *_ in job["stand_ins"].values():
+                # once, and not in every worker of a proof: that took three times as long
+                importlib.import_module(module).get_ready()
         reader, writer = os.pipe()
         child = os.fork()
         if not child:

@@ -118,10 +118,10 @@ def deeper_folder(into: Path, who: Author, files: Files, _: random.Random) -> Ha
 
 
 @_shape(1)
-def too_deep_folders(into: Path, who: Author, files: Files, _: random.Random) -> HandedIn:
+def deep_folders(into: Path, who: Author, files: Files, _: random.Random) -> HandedIn:
     """Folders in folders in folders."""
     _write(into / who.folder / "Homework" / "Week 3" / "mine", files)
-    return HandedIn(who.folder, "named", whole=False)
+    return HandedIn(who.folder)
 
 
 @_shape(10)
@@ -155,10 +155,10 @@ def tar_gz(into: Path, who: Author, files: Files, _: random.Random) -> HandedIn:
 
 @_shape(2)
 def zip_in_a_zip(into: Path, who: Author, files: Files, _: random.Random) -> HandedIn:
-    """A zip in a zip, which stays closed."""
+    """A zip in a zip."""
     outer = _zipped({"ex.zip": _zipped(_members(files))})
     (into / f"{who.folder}.zip").write_bytes(outer)
-    return HandedIn(who.folder, "named", whole=False)
+    return HandedIn(who.folder)
 
 
 @_shape(12)

@@ -434,3 +434,28 @@ def test_a_table_of_times_is_held_against_who_is_there(submission, tmp_path, cap
     said = capsys.readouterr().err
     assert "`carl` stands in times.csv, and no submission is called so" in said
     assert "`berta` does not stand in times.csv: taken as in time" in said
+
+
+def test_a_column_that_is_not_there_is_said(submission, tmp_path, capsys):
+    folder = submission("class/anna").parent
+    asks = ["grade", str(folder), "--device", "cpu", "--only", "dot_product"]
+    rules = ('columns."cpu"="Points"', 'columns."CPU score"="x"', 'columns."unusd"="rest"')
+    assert main([*asks, *(f"--rule={rule}" for rule in rules)]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "[columns]" in line]
+    assert said == [
+        "grader: [columns] `CPU score`: the csv report has no such column",
+        "grader: [columns] `unusd`: the csv report has no such column: did you mean `unused`?",
+    ]
+
+
+def test_a_merge_says_by_which_rules_scores_were(submission, tmp_path, capsys):
+    folder = submission("class/anna").parent
+    (folder / "course.toml").write_text(WEEKS_OF_30)
+    kept = tmp_path / "kept.db"
+    assert main(["grade", str(folder), "--device", "cpu", "--results", str(kept)]) == 0
+    capsys.readouterr()
+    says = "grader: scores are the kit's own: say --course FILE to score by course.toml again"
+    assert main(["merge", str(kept)]) == 0
+    assert says in capsys.readouterr().err.splitlines()
+    assert main(["merge", str(kept), "--course", str(folder / "course.toml")]) == 0
+    assert says not in capsys.readouterr().err.splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import json
@@ -9,10 +10,12 @@ import os
 import shutil
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
 
+from grader.batch.entries import LOOSE, NOWHERE
 from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Told, Unusable
 from grader.batch.submissions import Submission, find
@@ -51,15 +54,15 @@ CLASS = (f"anna/{NAME}", f"berta/exercises/{NAME}", "carl.zip")
 
 def outcome(*paths):
     """Return who can be graded, why the others cannot, and what is said."""
-    said: list[str] = []
+    told = Told()
     graded, problems = [], {}
-    for submission in find(paths, said.append):
+    for submission in find(paths, told):
         try:
             submission.files()
             graded.append(submission.identity)
         except Unusable as problem:
             problems[submission.identity] = str(problem)
-    return graded, problems, said
+    return graded, problems, told.notes
 
 
 # a class, or one submission
@@ -95,8 +98,24 @@ def test_a_student_whom_exercises_belongs_to_is_one_submission(subs):
 @pytest.mark.parametrize("notes", ["EX99_Notes.PY", "ex99_notes.py"])
 def test_what_is_only_called_like_a_chapter_makes_no_submission_of_a_class(subs, notes):
     graded, problems, said = outcome(subs(f"anna/{NAME}", notes))
-    assert (graded, problems) == (["anna"], {})
-    assert said == [f"passed over {notes} in subs: neither a folder nor a .zip or .tar.gz"]
+    assert (graded, said) == (["anna"], [])
+    assert "it is called like no chapter: call it" in problems[notes]
+
+
+def test_what_is_no_students_work_beside_a_class_is_nobodys(subs):
+    names = ("README.md", "report_2024_11_final.csv", "roster.csv")
+    graded, problems, said = outcome(subs(*CLASS, *names))
+    assert (graded, problems) == (["anna", "berta", "carl"], {})
+    assert said == [f"passed over {', '.join(names)} in subs: {LOOSE}"]
+
+
+@pytest.mark.parametrize("name", ["jane_homework1.py", "task.ipynb"])
+def test_loose_work_called_like_no_chapter_is_somebodys(subs, name):
+    graded, problems, said = outcome(subs(*CLASS, name))
+    assert (graded, said) == (["anna", "berta", "carl"], [])
+    assert "it is called like no chapter: call it" in problems[name]
+    # in one's own folder it is what lies beside the chapters
+    assert outcome(subs(f"alone/{NAME}", f"alone/{name}") / "alone")[0] == ["alone"]
 
 
 def test_what_is_only_called_like_a_chapter_stays_a_submission_of_its_own(subs):
@@ -195,14 +214,10 @@ def test_links_get_their_sentences(subs, tmp_path):
     graded, problems, said = outcome(folder)
     assert graded == ["anna", "berta", "carl"]
     assert problems == {
-        "lost": "it is a link that leads nowhere: put the archive itself there",
+        **dict.fromkeys(["lost", "lost.zip", "round"], NOWHERE),
         "whole": "it is a link, and links are not followed: give the place it leads to",
     }
-    assert said == [
-        "passed over lost, round in subs: "
-        "a link that leads nowhere: put the submission itself there",
-        "passed over notes in subs: neither a folder nor a .zip or .tar.gz",
-    ]
+    assert said == ["passed over notes in subs: neither a folder nor a .zip or .tar.gz"]
 
 
 @on_posix
@@ -285,14 +300,26 @@ CANVAS = "obrienvera_12960_600620_"
 
 def test_loose_files_of_canvas_are_a_class(subs):
     names = (f"{CANVAS}{NAME}", "obrienvera_LATE_12960_600621_ex02_scaling-1.py",
-             f"litim_77_600622_{NAME}", "litim_77_600623_report.pdf", *CLASS)  # fmt: skip
+             f"litim_77_600622_{NAME}", "litim_77_600623_report.pdf",
+             "zoe_78_600624_homework.docx", "zoe_LATE_78_600625_notes.pdf", *CLASS)  # fmt: skip
     folder = subs(*names)
     graded, problems, said = outcome(folder)
     assert graded == ["anna", "berta", "carl", "litim_77", "obrienvera_12960"]
-    assert problems == {}
-    assert "litim_77_600623_report.pdf" in said[0]
-    vera = next(one for one in find([folder]) if one.identity == "obrienvera_12960")
-    assert vera.files() == {NAME: TEXT, "ex02_scaling.py": TEXT}
+    assert list(problems) == ["zoe_78"]
+    assert (
+        "but zoe_78_600624_homework.docx, zoe_LATE_78_600625_notes.pdf: hand" in problems["zoe_78"]
+    )
+    assert said == []
+    everybody = {one.identity: one for one in find([folder])}
+    assert everybody["obrienvera_12960"].files() == {NAME: TEXT, "ex02_scaling.py": TEXT}
+    told = Told()
+    everybody["litim_77"].files(told=told)
+    assert told.unused == ["litim_77_600623_report.pdf"]
+
+
+def test_beside_archives_of_canvas_a_file_of_another_kind_is_somebodys(subs):
+    _, problems, said = outcome(subs("anna_1_22_hw.zip", "bob_3_44_essay.docx"))
+    assert (list(problems), said) == (["bob_3"], [])
 
 
 @pytest.mark.parametrize(
@@ -466,8 +493,6 @@ IN_A_FOLDER = [
     ({"hand.zip": inside("hw/task1.py"), "notes.md": TEXT}, "but task1.py: give each file",
      ["notes.md", "hw/task1.py"]),
     ({"hand.zip": inside("inner.zip")}, "but inner.zip: it is not opened here", ["inner.zip"]),
-    ({f"a/b/c/{NAME}": TEXT}, "its chapters lie in a/b/c: hand in that folder",
-     [f"a/b/c/{NAME}"]),
     ({f"a/{NAME}": TEXT, f"b/{NAME}": TEXT},
      "its chapters lie in a, b: hand in one of these folders", [f"a/{NAME}", f"b/{NAME}"]),
 ]  # fmt: skip
@@ -521,7 +546,9 @@ def test_every_report_names_what_an_ungradable_submission_held(tmp_path, capsys)
     for name in ("anna/essay.docx", "berta/ex01 notes.doc"):
         (tmp_path / "class" / name).parent.mkdir(parents=True)
         (tmp_path / "class" / name).write_bytes(TEXT)
-    forms = {form: tmp_path / f"report.{form}" for form in ("json", "csv", "html", "class")}
+    forms = {
+        form: tmp_path / f"report.{form}" for form in ("json", "csv", "html", "class", "junit")
+    }
     reports = [part for form, file in forms.items() for part in ("--report", f"{form}={file}")]
     assert main(["grade", str(tmp_path / "class"), "--only", "dot_product", *reports]) == 1
     assert "not used: essay.docx" in capsys.readouterr().out
@@ -532,6 +559,46 @@ def test_every_report_names_what_an_ungradable_submission_held(tmp_path, capsys)
     assert [row["unused"] for row in rows] == ["essay.docx", "ex01 notes.doc"]
     page = tmp_path / "report-pages" / "anna.html"
     assert "Not used: essay.docx" in page.read_text(encoding="utf-8")
+    suites = ElementTree.parse(forms["junit"]).getroot()
+    unused = [one.get("value") for one in suites.iter("property") if one.get("name") == "unused"]
+    assert unused == ["essay.docx", "ex01 notes.doc"]
+
+
+def test_what_goes_to_one_student_names_what_was_not_used(submission, tmp_path):
+    folder = submission("anna")
+    (folder / "notes.md").write_bytes(TEXT)
+    forms = {form: tmp_path / f"report.{form}" for form in ("gradescope", "classroom")}
+    reports = [part for form, file in forms.items() for part in ("--report", f"{form}={file}")]
+    assert main(["grade", str(folder), "--only", "dot_product", *reports]) == 0
+    assert json.loads(forms["gradescope"].read_bytes())["output"].endswith("not used: notes.md")
+    line = forms["classroom"].read_text().splitlines()[0].partition("=")[2]
+    runner = json.loads(base64.b64decode(line))
+    assert [one["name"] for one in runner["tests"]][-1] == "not used: notes.md"
+    assert {one["status"] for one in runner["tests"]} == {"pass"}
+
+
+def test_what_is_passed_over_and_who_is_absent_is_in_the_reports(submission, tmp_path, capsys):
+    folder = submission("anna").parent
+    submission("bob")
+    (folder / "notes.txt").write_bytes(TEXT)
+    (tmp_path / "roster.csv").write_text("login\nanna\nbob\ncarl\n")
+    forms = {form: tmp_path / f"report.{form}" for form in ("json", "html", "class")}
+    reports = [part for form, file in forms.items() for part in ("--report", f"{form}={file}")]
+    kept = ("--results", str(tmp_path / "kept.db"))
+    roster = ("--roster", str(tmp_path / "roster.csv"))
+    graded = ["grade", str(folder), "--only", "dot_product", *kept, *roster, *reports]
+    for command in (graded, ["merge", str(tmp_path / "kept.db"), *roster, *reports]):
+        assert main(command) == 0
+        said = capsys.readouterr().out.splitlines()
+        assert "passed over: notes.txt" in said
+        assert "handed in nothing: carl" in said
+        for form in ("json", "class"):
+            found = json.loads(forms[form].read_bytes())
+            assert (found["passed_over"], found["absent"]) == (["notes.txt"], ["carl"])
+        page = forms["html"].read_text(encoding="utf-8")
+        assert "<bdi>notes.txt</bdi>" in page
+        for file in forms.values():
+            file.unlink()
 
 
 def test_a_chapter_that_is_too_large_is_named_as_unused(submission):

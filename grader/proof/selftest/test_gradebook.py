@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 
-from grader.batch.wanted import Wanted, writers
+from grader.batch.wanted import Wanted, reports
 from grader.reports import formats, sheet
 from grader.reports.gradebook import fill
 from grader.reports.platforms import read
@@ -214,7 +214,8 @@ def test_other_files_are_refused(text, tmp_path):
 def test_through_the_format(tmp_path, capsys):
     export = tmp_path / "export.csv"
     export.write_text(CANVAS, encoding="utf-8")
-    write = formats.filled(export, "Attention", formats.FORMATS)["csv"]
+    asked = Wanted((f"csv={tmp_path / 'x.csv'}",), gradebook=export, assignment="Attention")
+    ((write, _),) = reports(asked, 2).writers
     run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded("jdoe"), graded("\x1b[2J")))
     write(run, tmp_path / "grades.csv")
     assert ",8.00,17.50,80.00" in (tmp_path / "grades.csv").read_text(encoding="utf-8")
@@ -247,18 +248,24 @@ def test_sheets_are_read_as_the_csv_module_does(seed, tmp_path):
     assert list(csv.reader(io.StringIO(changed.decode(), newline=""))) == want
 
 
+PAGES = {"class": "class.json", "html": "class.html", "json": "scores.json"}
+
+
 @pytest.mark.parametrize("export", [CANVAS, MOODLE], ids=["Canvas", "Moodle"])
 def test_the_class_page_names_who_is_absent(tmp_path, export):
     file = tmp_path / "export.csv"
     file.write_text(export.replace("Müller", "<b>Müller"), encoding="utf-8")
-    told = formats.filled(file, "Attention" if export == CANVAS else None, formats.FORMATS)
+    asked = Wanted((), gradebook=file, assignment="Attention" if export == CANVAS else None)
+    names_them = [f"{form}={tmp_path / file}" for form, file in PAGES.items()]
+    told = reports(replace(asked, reports=names_them), 2)
     jane = "jdoe" if export == CANVAS else "Jane Doe_501_assignsubmission_file"
     run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded(jane), graded("nobody")))
-    told["class"](run, tmp_path / "class.json")
+    run = told.with_absent(run)
+    told.write(run)
     names = json.loads((tmp_path / "class.json").read_bytes())["absent"]
     everybody = ["<b>Müller, Jörg", 'O\'Brien, "Pat"', "Lee, An", "Lee, An", "Student, Test"]
     assert names == (everybody if export == CANVAS else ["Jörg <b>Müller", "Maria de la Cruz"])
-    told["html"](run, tmp_path / "class.html")
+    assert json.loads((tmp_path / "scores.json").read_bytes())["absent"] == names
     page = (tmp_path / "class.html").read_text(encoding="utf-8")
     assert f"<dt>handed in nothing</dt><dd>{len(names)}</dd>" in page
     listed = page[page.index('<h2 id="absent">') :]
@@ -270,6 +277,8 @@ def test_without_a_gradebook_nobody_is_absent(tmp_path):
     run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded("anna"), graded("berta")))
     formats.FORMATS["class"](run, tmp_path / "class.json")
     assert json.loads((tmp_path / "class.json").read_bytes())["absent"] is None
+    formats.FORMATS["json"](run, tmp_path / "scores.json")
+    assert "absent" not in json.loads((tmp_path / "scores.json").read_bytes())
     formats.FORMATS["html"](run, tmp_path / "class.html")
     assert "handed in nothing" not in (tmp_path / "class.html").read_text(encoding="utf-8").lower()
 
@@ -277,8 +286,34 @@ def test_without_a_gradebook_nobody_is_absent(tmp_path):
 def test_a_gradebook_needs_a_report_that_it_tells_something(tmp_path):
     file = tmp_path / "export.csv"
     file.write_text(MOODLE, encoding="utf-8")
-    alone = Wanted((f"json={tmp_path / 'x.json'}",), gradebook=file)
-    with pytest.raises(ValueError, match="fills the csv report, and html and class name"):
-        list(writers(alone, 2))
-    for form in ("csv", "html", "class"):
-        assert list(writers(replace(alone, reports=(f"{form}={tmp_path / 'x'}",)), 2))
+    alone = Wanted((f"junit={tmp_path / 'x.xml'}",), gradebook=file)
+    with pytest.raises(ValueError, match="fills the csv report; html, class and json name"):
+        reports(alone, 2)
+    for form in ("csv", "html", "class", "json"):
+        one = replace(alone, reports=(f"{form}={tmp_path / 'x'}",))
+        assert reports(one, 2).writers
+
+
+@pytest.mark.parametrize(
+    ("table", "absent"),
+    [
+        ("name,email\nJane Doe,jdoe@uni.edu\nMüller Jörg,jm@uni.edu\n", ["Müller Jörg"]),
+        ("Last Name;First Name;Login\nDoe;Jane;jd1\nMüller;Jörg;jm2\n", ["Müller, Jörg"]),
+        ("email\njdoe@uni.edu\njm@uni.edu\n\n", ["jm@uni.edu"]),
+        (CANVAS, ["Müller, Jörg", 'O\'Brien, "Pat"', "Lee, An", "Lee, An", "Student, Test"]),
+        (MOODLE, ["Jörg Müller", "Maria de la Cruz"]),
+    ],
+    ids=["names", "two columns", "emails", "Canvas", "Moodle"],
+)
+def test_any_table_says_who_is_in_the_course(tmp_path, table, absent):
+    (tmp_path / "roster.csv").write_text(table, encoding="utf-8")
+    told = reports(Wanted((), roster=tmp_path / "roster.csv"), 2)
+    who = "Jane Doe" if "email\njdoe" not in table else "jdoe"
+    run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded(who), graded("nobody")))
+    assert list(told.with_absent(run).absent or ()) == absent
+
+
+def test_a_table_that_says_nobody_is_refused(tmp_path):
+    (tmp_path / "roster.csv").write_text("grade,room\n1,2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"its first row has to name columns.*not grade, room"):
+        reports(Wanted((), roster=tmp_path / "roster.csv"), 2)

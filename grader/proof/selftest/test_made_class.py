@@ -9,7 +9,7 @@ import pytest
 
 from grader import cli
 from grader.batch.reader import SubmissionReader
-from grader.batch.sources import Unusable
+from grader.batch.sources import Told, Unusable
 from grader.batch.submissions import find
 from grader.proof.made_class.answers import KINDS
 from grader.proof.made_class.check import agreeing, as_the_ledger_says
@@ -54,16 +54,16 @@ def contents(folder):
 
 def test_who_can_be_read_is_who_is_to_be_graded(made):
     folder, ledger = made
-    said: list[str] = []
+    told = Told()
     readable = {}
     with SubmissionReader() as reader:
-        for one in find([folder], said.append):
+        for one in find([folder], told):
             try:
                 readable[one.identity] = bool(one.files(reader))
             except Unusable:
                 readable[one.identity] = False
     assert readable == {one.id: one.expected == "graded" for one in ledger}
-    assert said == []
+    assert told.notes == []
 
 
 def test_a_small_class_is_graded_as_its_ledger_says(tmp_path, capsys, monkeypatch):
