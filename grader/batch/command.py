@@ -94,7 +94,9 @@ def grade(request: GradeRequest) -> int:
         if request.cluster is not None:
             run = _run_in_parts(request, request.cluster, count)
         else:
-            part = Part(shard, by, submissions, told.unused, "" if course is None else course.name)
+            part = BatchPart(
+                shard, by, submissions, told.unused, "" if course is None else course.name
+            )
             run, unchanged, problem = _run_here(request, part, chosen, named)
     except StopAsked as stop:
         with contextlib.suppress(OSError):  # the terminal may be what is gone
@@ -117,7 +119,7 @@ def grade(request: GradeRequest) -> int:
 
 
 @dataclass(frozen=True)
-class Part:
+class BatchPart:
     """What of the batch is graded here, and what else is known of it.
 
     Attributes:
@@ -136,7 +138,7 @@ class Part:
 
 
 def _run_here(
-    request: GradeRequest, part: Part, chosen: Sequence[Exercise], named: bool
+    request: GradeRequest, part: BatchPart, chosen: Sequence[Exercise], named: bool
 ) -> tuple[Run, int, str | None]:
     """Grade; with how many were known before, and why results could not be kept, if so."""
     shard, submissions, passed_over = part.shard, part.submissions, part.passed_over
