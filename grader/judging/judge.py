@@ -138,10 +138,14 @@ class Judge:
             if found:
                 self._left_to.setdefault((finding.of, home.name), finding)
             return found
-        except (Lost, TimeLimit):
-            if self.spare is None:
+        except BaseException as problem:
+            if not self._is_of_the_search(problem):
                 raise
             return False
+
+    def _is_of_the_search(self, problem: BaseException) -> bool:
+        """Tell whether to look into something ended by itself, which says nothing of the answer."""
+        return is_time_limit(problem) or (isinstance(problem, Lost) and self.spare is not None)
 
     def _is_untouched(self, check: Check) -> bool:
         """Tell a stub by its code, once: its checks need no inputs drawn and no sums done."""
@@ -191,9 +195,7 @@ class Judge:
                     ) or narrowed(exercise, check, outcome, seen)
                 return slip
         except BaseException as problem:
-            # time that is up went to the search, and not to the answer
-            lost = isinstance(problem, Lost) and self.spare is not None
-            if not (lost or is_time_limit(problem)):
+            if not self._is_of_the_search(problem):
                 raise
             self._in_vain += 1
         return None

@@ -231,13 +231,16 @@ def dot_product(a, b):
         pass
     return (a * b).sum()
 """
+LOOP = SLOW[SLOW.index("    end =") : SLOW.index("    return")]
+ASLEEP = SLOW.replace(LOOP, "    time.sleep(0.1)\n")
 
 
 @linux
-def test_a_submission_has_a_limit_of_its_own_for_all_checks(starter, monkeypatch):
+@pytest.mark.parametrize("slow", [SLOW, ASLEEP], ids=["busy", "asleep"])
+def test_a_submission_has_a_limit_of_its_own_for_all_checks(starter, monkeypatch, slow):
     monkeypatch.setattr(hearing, "CHECKS", 1)
     known, limits = catalogue(), Limits(seconds=3.0)
-    heard = Hearing(known, starter, {"ex01_scores.py": SLOW.encode()}, "cpu", 3, limits)
+    heard = Hearing(known, starter, {"ex01_scores.py": slow.encode()}, "cpu", 3, limits)
     results = list(heard.results([known.exercise("ex01_scores.dot_product")]))
     verdicts = [one.verdict for one in results]
     assert verdicts[0] == "passed"
@@ -264,3 +267,20 @@ def test_time_that_goes_to_the_search_for_a_slip_is_not_the_answers(submission, 
     assert lost
     assert {one.verdict for one in lost} <= {"failed", "error"}
     assert len(asked) == SPARES
+
+
+def test_time_that_goes_to_an_other_check_is_not_the_answers(submission, monkeypatch):
+    text = "def dot_product(a, b):\n    out = (a * b).sum()\n    a.data.zero_()\n    return out\n"
+    judge = Judge(catalogue(), World(submission("anna", ex01_scores=text), catalogue().names()))
+    asked = []
+
+    def runs(*_: Any) -> None:
+        asked.append(1)
+        raise TimeLimit
+
+    monkeypatch.setattr(judge.recogniser, "of_answer", runs)
+    monkeypatch.setattr(judge, "_why", lambda *_: None)
+    outcomes = [judge.judge(c) for c in catalogue().exercise("ex01_scores.dot_product").checks]
+    assert asked
+    assert "timeout" not in {one.verdict for one in outcomes}
+    assert "failed" in {one.verdict for one in outcomes}
