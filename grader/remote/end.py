@@ -143,7 +143,8 @@ class End:
         self, token: int, given: Sequence[Tensor | None], leaves: int
     ) -> list[Tensor | None]:
         """Ask the other side to go backward."""
-        parcel = self.parcel()
+        # as it lies in memory: some answers take a gradient in one order alone
+        parcel = self.parcel(strided=not self.trusted)
         packed = parcel.pack([None if one is None else one.detach() for one in given])
         say = {"token": token, "given": packed, **self.besides(token, parcel)}
         reply = self.ask("backward", say, parcel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from grader.answers.refused import Refused
 from grader.answers.switches import SWITCHES
 from grader.batch.sources import LARGEST
 from grader.chapters import World, catalogue, places
+from grader.cli import main
 from grader.judging.judge import Judge
 from grader.judging.run import Setting
 from grader.proof.selftest.test_plain_pytest import run
@@ -177,3 +179,23 @@ def test_a_file_too_large_for_grade_is_said(submission, solution):
     done = run(f"--answers={folder}", SUITE, "-k", "dot_product")
     assert done.returncode == 0
     assert "`grade` cannot read this chapter: ex01_scores.py is larger than" in done.stdout
+
+
+def test_a_gradient_lies_in_memory_as_it_does_in_pytest(submission, solution, tmp_path):
+    first = "    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:\n"
+    text = solution("ex12_flash")
+    changed = text.replace(first, f"{first}        grad = grad.view(-1).view(grad.shape)\n")
+    assert changed != text
+    folder = submission("flat", ex12_flash=changed)
+    known = catalogue()
+    judge = Judge(known, World(folder, known.names()), Setting("cpu", 3))
+    checks = known.exercise("ex12_flash.flash_attention").checks
+    here = {check.name: judge.judge(check).verdict for check in checks}
+    assert "error" in here.values()
+    asks = ("--only", "flash_attention", "--device", "cpu", "--seed", "3")
+    file = tmp_path / "scores.json"
+    assert main(["grade", str(folder), *asks, f"--report=json={file}"]) == 0
+    [one] = json.loads(file.read_bytes())["submissions"]
+    [exercise] = one["exercises"]
+    failed = {check["check"]: check["outcome"] for check in exercise["checks"]}
+    assert failed == {name: verdict for name, verdict in here.items() if verdict != "passed"}
