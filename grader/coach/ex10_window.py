@@ -396,6 +396,29 @@ def one_more_sink(q, k, window, sinks=0, device=None):
 
 
 @_window_slip(FIRST)
+def sinks_at_the_end(q, k, window, sinks=0, device=None):
+    """Your sinks are the last `sinks` positions, as a negative slice takes them: they are the first
+    ones, and j < sinks says so."""
+    query, key = _places(q, k, device)
+    return (key <= query) & ((query - key < window) | (key >= k - sinks))
+
+
+@_window_slip(FIRST)
+def sinks_of_one_query(q, k, window, sinks=0, device=None):
+    """Only the query whose window has just moved on sees the sinks: they stay open for all that
+    come later, however far."""
+    query, key = _places(q, k, device)
+    return (key <= query) & ((query - key < window) | ((key < sinks) & (query == window)))
+
+
+@_window_slip(FIRST)
+def last_sink_only(q, k, window, sinks=0, device=None):
+    """Of the sinks only the last one is open: it is all positions below `sinks`, j < sinks."""
+    query, key = _places(q, k, device)
+    return (key <= query) & ((query - key < window) | (key == sinks - 1))
+
+
+@_window_slip(FIRST)
 def sinks_among_the_queries(q, k, window, sinks=0, device=None):
     """The first queries see all that came before them, and later ones no sink: the sinks are the
     first of the keys, which every later query sees."""

@@ -143,7 +143,7 @@ class whole_buffers_given_back(_Cache):
     StaticCache of transformers: give back the part that is filled, `buffer[..., :length, :]`."""
 
     def make(self, rows):
-        return torch.zeros_like(super().make(rows))
+        return torch.full_like(super().make(rows), torch.nan)
 
     def gives(self, key, value):
         return tuple(self.buffers)
@@ -1104,6 +1104,15 @@ class window_without_a_cache_only(_Layer):
 
     def sees(self, j, p, m):
         return j <= p if self.cached else super().sees(j, p, m)
+
+
+@cached_attention.slip(THROWN)
+class window_from_the_start_of_the_piece(_Layer):
+    """The back edge of the window is counted from the first word of the piece, as triu and tril
+    count, so later pieces look back too far: new word i stands at position n + i."""
+
+    def sees(self, j, p, m):
+        return (j <= p) & (p - p.min() - j < (self.window or p.max() + 1))
 
 
 @cached_attention.slip(THROWN)
