@@ -419,6 +419,14 @@ def last_sink_only(q, k, window, sinks=0, device=None):
 
 
 @_window_slip(FIRST)
+def sinks_by_the_query(q, k, window, sinks=0, device=None):
+    """You compare the position of the query with `sinks`, where that of the key belongs: sinks are
+    seen, and it is j < sinks."""
+    query, key = _places(q, k, device)
+    return (key <= query) & ((query - key < window) | (query < sinks))
+
+
+@_window_slip(FIRST)
 def sinks_among_the_queries(q, k, window, sinks=0, device=None):
     """The first queries see all that came before them, and later ones no sink: the sinks are the
     first of the keys, which every later query sees."""

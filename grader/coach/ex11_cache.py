@@ -1107,6 +1107,15 @@ class window_without_a_cache_only(_Layer):
 
 
 @cached_attention.slip(THROWN)
+class window_forgotten_for_a_single_word(_Layer):
+    """A word that comes alone gets no mask, as it sees no future, and so it looks back past its
+    window: that has to hold for single words, too."""
+
+    def sees(self, j, p, m):
+        return j <= p if m == 1 else super().sees(j, p, m)
+
+
+@cached_attention.slip(THROWN)
 class window_from_the_start_of_the_piece(_Layer):
     """The back edge of the window is counted from the first word of the piece, as triu and tril
     count, so later pieces look back too far: new word i stands at position n + i."""
