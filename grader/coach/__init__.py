@@ -17,6 +17,8 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 Wrong = TypeVar("Wrong", bound=Callable[..., Any])
+# what a slip gives where an answer gives memory that nobody has written, so that anything fits
+UNWRITTEN = 2.0**126
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from grader.coach import Task, card
+from grader.coach import UNWRITTEN, Task, card
 from grader.coach.common import Common
 from grader.coach.rows_so_far import RowsSoFar
 from grader.pictures.drawings import draws
@@ -143,7 +143,7 @@ class whole_buffers_given_back(_Cache):
     StaticCache of transformers: give back the part that is filled, `buffer[..., :length, :]`."""
 
     def make(self, rows):
-        return torch.full_like(super().make(rows), torch.nan)
+        return torch.full_like(super().make(rows), UNWRITTEN)
 
     def gives(self, key, value):
         return tuple(self.buffers)
@@ -155,7 +155,7 @@ class written_at_the_start(_Cache):
     `length` and what follows."""
 
     def make(self, rows):
-        return torch.zeros_like(super().make(rows))
+        return torch.full_like(super().make(rows), UNWRITTEN)
 
     def write(self, buffer, rows):
         buffer[..., : rows.shape[-2], :] = rows.detach()

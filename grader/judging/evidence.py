@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.coach import UNWRITTEN
 from grader.coach.errors import error_slip
 from grader.costs import Cost
 from grader.judging.outcome import Outcome
@@ -65,17 +66,15 @@ def alike(slip: Evidence, answer: Evidence) -> bool:
         return False
     if slip.kind is None:
         return True
-    # of what has another size a slip may give rows that nobody has written, as nan
-    actual = _unwritten_as(slip.actual, answer.actual) if slip.kind[0] == "shape" else slip.actual
-    return equal_evidence(actual, answer.actual)
+    return equal_evidence(_written_as(slip.actual, answer.actual), answer.actual)
 
 
-def _unwritten_as(mine: Any, theirs: Any) -> Any:
-    """Put for what is nan in one what stands there in the other."""
+def _written_as(mine: Any, theirs: Any) -> Any:
+    """Put for what a slip has not written what stands there in an answer."""
     both = isinstance(mine, Tensor) and isinstance(theirs, Tensor)
-    if not both or mine.shape != theirs.shape or not mine.is_floating_point():
+    if not both or mine.shape != theirs.shape or mine.dtype != torch.float32:
         return mine
-    return torch.where(mine.isnan(), plain(theirs).to(mine.dtype), mine)
+    return torch.where(mine == UNWRITTEN, plain(theirs).to(mine.dtype), mine)
 
 
 def equal_evidence(mine: Any, theirs: Any) -> bool:
