@@ -87,6 +87,12 @@ ERRORS = (
         "`backward()` starts at one number: take the mean or the sum first.",
     ),
     error_like(
+        "finfo_of_whole_numbers",
+        r"torch\.finfo\(\) requires a floating",
+        "torch.finfo knows float dtypes only: `dtype.itemsize` says how many bytes a number of any "
+        "dtype has.",
+    ),
+    error_like(
         "float_for_a_size",
         r"must be (tuple of ints|int|SymInt)\b.*(not|but got) float|'float' object cannot be "
         r"interpreted as an integer|valid indices \(got float\)",

@@ -136,6 +136,15 @@ def base_ignored(positions, d_head, base=10000.0):
     return _angles(positions, d_head) + 0 * base
 
 
+@_angles_slip(GIVEN)
+def positions_looked_up(positions, d_head, base=10000.0):
+    """You look the positions up in a table, as row numbers: a negative one is then counted from its
+    end, and a fraction is cut off. Multiply the positions that are given."""
+    most = int(positions.max()) + 1 if len(positions) else 1
+    table = _angles(torch.arange(max(most, 1), device=positions.device), d_head, base)
+    return table[positions.long()]
+
+
 @_angles_slip(SLOWER)
 def rates_upside_down(positions, d_head, base=10000.0):
     """Later pairs turn faster in your answer: the exponent is negative, -2i / d_head."""
@@ -712,6 +721,20 @@ def keys_turned_only(query, key, query_positions, key_positions, base=10000.0):
     """The queries are not turned: so a score knows where its key stands, and not how far the query
     is."""
     return _scores(_placed(query, 0 * query_positions, base), _placed(key, key_positions, base))
+
+
+@_scores_slip(OWN)
+def keys_by_the_default_base(query, key, query_positions, key_positions, base=10000.0):
+    """`base` goes to the angles of the queries only, so the keys are always turned with 10000: hand
+    it on to both."""
+    return _scores(_placed(query, query_positions, base), _placed(key, key_positions, 10000.0))
+
+
+@_scores_slip(OWN)
+def queries_by_the_default_base(query, key, query_positions, key_positions, base=10000.0):
+    """`base` goes to the angles of the keys only, so the queries are always turned with 10000: hand
+    it on to both."""
+    return _scores(_placed(query, query_positions, 10000.0), _placed(key, key_positions, base))
 
 
 @_scores_slip(LAYOUTS)

@@ -892,6 +892,15 @@ class module_zeros_after_w_o(_Layer):
         return out if mask is None else out.masked_fill(~mask.any(-1, keepdim=True), 0)
 
 
+@gqa.slip(BIASES)
+class module_without_a_bias_in_w_o(_Layer):
+    """w_o never has a bias, as in Qwen: with `bias` all four layers have one."""
+
+    def make(self, d_model, narrow, bias):
+        super().make(d_model, narrow, bias)
+        self.w_o = nn.Linear(d_model, d_model, bias=False)
+
+
 @gqa.slip(MEMORY)
 class module_ignores_memory(_Layer):
     """`memory` is ignored, the tokens look at themselves: keys and values come from memory."""

@@ -341,6 +341,18 @@ def window_not_used(q, k, window, sinks=0, device=None):
 
 
 @_window_slip(AS_WINDOW)
+def start_below_0(q, k, window, sinks=0, device=None):
+    """A window that begins before the first position is given a negative start, and a slice counts
+    that from the end: begin at max(0, p - window + 1)."""
+    mask = torch.zeros(q, k, dtype=torch.bool, device=device)
+    for i in range(q):
+        p = k - q + i
+        mask[i, p - window + 1 : p + 1] = True
+        mask[i, : min(sinks, p + 1)] = True
+    return mask
+
+
+@_window_slip(AS_WINDOW)
 def blocks_in_place_of_a_window(q, k, window, sinks=0, device=None):
     """You cut the positions into blocks, and each query sees its own block only: a window moves on
     with the query."""

@@ -57,6 +57,7 @@ LINES = [
     ("class NextWordModel: pass\n    return list(NextWordModel())", "model_for_its_parts"),
     ("return torch.ones(2, device=99)", "number_for_a_device"),
     ("return math.sqrt(x)", "cannot_read_one_number"),
+    ("return torch.finfo(torch.int8).bits // 8", "finfo_of_whole_numbers"),
     ("return weight.numpy()", "numpy_of_a_gradient"),
     ("return np.exp(weight)", "numpy_of_a_gradient"),
     ("return mistake()", "endless_recursion"),
