@@ -249,7 +249,7 @@ ERRORS = (
     ),
     error_like(
         "in_place_on_a_leaf",
-        r"leaf variable that requires grad|a view of a leaf",
+        r"leaf variable that requires grad|a view of a leaf|in no_grad mode and is being modified",
         "An input was changed in place, by `+=`, `[...] =` or a method that ends in _ (a leaf is a "
         "tensor that collects gradients): work on a new tensor.",
         read=card("view"),

@@ -15,6 +15,7 @@ TRACK = "beyond"
 
 KEPT = 'chapter 11, The formula: "Of them only the keys and the values are needed."'
 FORMULA = 'chapter 11, The formula: "new query i sees key j    where  j <= n + i"'
+HANDED_OVER = 'the stub of attend_with_cache: "what each new word hands over [*batch, m, d_v]"'
 PIECES = 'chapter 11, The formula: "In which pieces a text comes must make no difference"'
 GO_ON = 'chapter 11, The formula: "Their positions go on from n, the length of the cache"'
 TURNED_ONCE = 'chapter 11, The formula: "Keys are turned once, by their own positions"'
@@ -724,6 +725,15 @@ def single_words_only(query, key, value, cache):
     prefill."""
     if query.shape[-2] > 1:
         raise ValueError(f"one word at a time, not {tuple(query.shape)}")
+    return _mix(query, *cache.update(key, value))
+
+
+@_attend_slip(HANDED_OVER)
+def values_of_another_width_refused(query, key, value, cache):
+    """You refuse values that are not as wide as the keys: d_v may be any width, and it is the
+    cache that looks at values."""
+    if value.shape != key.shape:
+        raise ValueError(f"do not fit: {tuple(key.shape)} and {tuple(value.shape)}")
     return _mix(query, *cache.update(key, value))
 
 

@@ -231,6 +231,15 @@ def closed_rows_are_nan(query, key, value, mask=None):
 
 
 @_part_slip(NOTHING)
+def closed_log_sum_is_nan(query, key, value, mask=None):
+    """Where a query may attend to nothing, your log_sum is nan: the largest score is minus infinity
+    there, and minus infinity from itself is nan. It is minus infinity."""
+    scores = _scores(query, key, mask)
+    peak = scores.amax(-1, keepdim=True)
+    return _softmax(scores) @ value, (scores - peak).exp().sum(-1).log() + peak[..., 0]
+
+
+@_part_slip(NOTHING)
 def closed_rows_get_the_mean(query, key, value, mask=None):
     """Where a query may attend to nothing, it gets the mean of all values, and a log_sum that is no
     minus infinity: a large negative number in the place of minus infinity leaves all keys alike."""
@@ -444,6 +453,15 @@ def largest_from_0(out_a, log_sum_a, out_b, log_sum_b):
     whole = a + b
     safe = whole.masked_fill(whole == 0, 1)
     return (a / safe)[..., None] * out_a + (b / safe)[..., None] * out_b, whole.log() + top
+
+
+@_merge_slip(ONE_CLOSED)
+def one_closed_taken_for_both(out_a, log_sum_a, out_b, log_sum_b):
+    """Where one part is closed, you make zeros of both and throw the other part away: only where
+    both are closed it is zeros."""
+    out, log_sum = _merge(out_a, log_sum_a, out_b, log_sum_b)
+    closed = (log_sum_a == -torch.inf) | (log_sum_b == -torch.inf)
+    return out.masked_fill(closed[..., None], 0), log_sum.masked_fill(closed, -torch.inf)
 
 
 @_merge_slip(MERGED)

@@ -1449,6 +1449,16 @@ FINDINGS = (
         "feed the prompt, and then one word at a time.",
         WHOLE_TEXT,
     ),
+    Common(
+        "norms_as_modules",
+        lambda found: isinstance(found.actual, list) and any(
+            f"{norm}.weight" in found.actual and norm not in found.actual
+            for norm in ("norm", "norm_1", "norm_2")
+        ),
+        "Your norms are modules with a weight of their own, as nn.RMSNorm is: here a norm is the "
+        "weight itself, an nn.Parameter of d_model ones, which rms_norm is handed.",
+        WEIGHT,
+    ),
 )  # fmt: skip
 
 
