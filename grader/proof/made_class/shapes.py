@@ -163,12 +163,13 @@ def zip_in_a_zip(into: Path, who: Author, files: Files, _: random.Random) -> Han
 
 @_shape(12)
 def canvas(into: Path, who: Author, files: Files, dice: random.Random) -> HandedIn:
-    """Loose files, as Canvas names them."""
+    """Loose files, as Canvas names them, and a report with them."""
     late = "_LATE" if who.number % LATE_EVERY == 0 else ""
     for stem, text in files.items():
         again = dice.choice(["", "", "-1", "-2"])
         name = f"{who.login}{late}_{who.number}_{dice.randrange(10**5, 10**6)}_{stem}{again}.py"
         (into / name).write_text(text, encoding="utf-8", newline="\n")
+    (into / f"{who.login}{late}_{who.number}_99999_report.pdf").write_bytes(b"%PDF-1.7")
     return HandedIn(f"{who.login}_{who.number}")
 
 
@@ -277,6 +278,21 @@ def link(into: Path, who: Author, files: Files, dice: random.Random) -> HandedIn
     place.unlink()
     os.symlink("/home/me/ex.py", place)
     return HandedIn(who.folder, whole=False)
+
+
+@_shape(1)
+def loose_script(into: Path, who: Author, files: Files, _: random.Random) -> HandedIn:
+    """All of it in one loose file, called like no chapter."""
+    name = f"{who.folder}_homework1.py"
+    (into / name).write_text("\n".join(files.values()), encoding="utf-8", newline="\n")
+    return HandedIn(name, "named", whole=False)
+
+
+@_shape(1)
+def dead_link(into: Path, who: Author, _: Files, __: random.Random) -> HandedIn:
+    """A link to a folder on the student's own machine."""
+    os.symlink("/home/me/attention", into / who.folder)
+    return HandedIn(who.folder, "named", whole=False)
 
 
 @_shape(1)
