@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from grader.batch.submissions import Submission
 from grader.chapters import Catalogue, Exercise
 from grader.course.rules import applied, total, unknown_students
 from grader.course.settings import NAME, Course, read
-from grader.course.tables import CourseError
+from grader.course.tables import CourseError, did_you_mean
 from grader.course.times import Times
 from grader.reports import csv_report
 from grader.reports.text import for_log
@@ -82,13 +81,17 @@ def scored(
     if times.name:
         _tell_of_others(times, run)
     made = applied(course, run, times)
-    columns = csv_report.header(made)
-    for name in course.columns:
-        if name not in columns:
-            near = difflib.get_close_matches(name, columns, n=1)
-            meant = f": did you mean `{near[0]}`?" if near else ""
-            _tell(f"[columns] `{name}`: the csv report has no such column{meant}")
+    if course.columns:
+        _tell_of_columns(course, csv_report.header(made))
     return made
+
+
+def _tell_of_columns(course: Course, known: Sequence[str]) -> None:
+    """Say which columns have another name, and are not there."""
+    for name in course.columns:
+        if name not in known:
+            meant = did_you_mean(name, known)
+            _tell(f"[columns] `{name}`: the csv report has no such column{meant}")
 
 
 def _tell_of_others(times: Times, run: Run) -> None:

@@ -26,7 +26,7 @@ from grader.batch.slots import side_by_side
 from grader.batch.sources import Told
 from grader.batch.stopping import StopAsked
 from grader.batch.submissions import Submission, find
-from grader.batch.wanted import Wanted, reports
+from grader.batch.wanted import Wanted, reports_for
 from grader.chapters import Catalogue, Exercise, catalogue
 from grader.course.settings import Course
 from grader.reports import table
@@ -82,7 +82,7 @@ def grade(request: GradeRequest) -> int:
     if not shard.is_whole:
         _tell(f"{shard}: {len(submissions) or 'none'} of the {len(batch)} submissions")
     count = len(submissions)
-    wanted = reports(request.wanted, count)
+    reports = reports_for(request.wanted, count)
     known = catalogue()
     course = course_for(
         request.wanted.course, request.wanted.rules, _folders(request.paths, everything), known
@@ -106,9 +106,10 @@ def grade(request: GradeRequest) -> int:
         raise ValueError(str(none)) from none
     if request.duplicates == "best":
         run = replace(run, submissions=best_of(submissions, run.submissions))
-    run = wanted.with_absent(scored(course, run, chosen, submissions))
+    elsewhere = [identity for identity, key in by.items() if not shard.holds(key)]
+    run = reports.with_absent(scored(course, run, chosen, submissions), elsewhere)
     try:
-        wanted.write(run)
+        reports.write(run)
     finally:  # in this order: nobody may read on what is printed
         table.show(run, unchanged)
         if problem:
@@ -141,7 +142,7 @@ def _run_here(
     request: GradeRequest, part: BatchPart, chosen: Sequence[Exercise], named: bool
 ) -> tuple[Run, int, str | None]:
     """Grade; with how many were known before, and why results could not be kept, if so."""
-    shard, submissions, passed_over = part.shard, part.submissions, part.passed_over
+    shard, submissions = part.shard, part.submissions
     devices, said = devices_of(request.device)
     limits = Limits(request.time_limit, request.memory)
     jobs = request.jobs or jobs_for(len(submissions))
@@ -161,12 +162,10 @@ def _run_here(
             # what is kept may be compared later
             with_shapes=request.wanted.compares or kept is not None, on_gpu=usable.on_gpu,
         )  # fmt: skip
-        if kept is not None:
-            kept.begin(record_of(plan, said, usable, shard, part.by, passed_over, part.course))
-        run, unchanged = _run(submissions, plan, said, kept, usable)
-        run = replace(run, passed_over=tuple(passed_over))
         if kept is None:
-            return run, unchanged, None
+            return *_run(part, plan, said, kept, usable), None
+        kept.begin(record_of(plan, said, usable, shard, part.by, part.passed_over, part.course))
+        run, unchanged = _run(part, plan, said, kept, usable)
         # who hands in anew may come from another part, of which this one knows nothing
         if unchanged < len(submissions) or not shard.is_whole:
             kept.tell(seed)
@@ -248,7 +247,7 @@ def _tell(sentence: str) -> None:
 
 
 def _run(
-    submissions: Sequence[Submission],
+    part: BatchPart,
     plan: GradingPlan,
     said: dict[str, DeviceState],
     kept: store.Store | None,
@@ -256,17 +255,18 @@ def _run(
 ) -> tuple[Run, int]:
     import torch
 
-    with table.progress(len(submissions)) as progress:
+    with table.progress(len(part.submissions)) as progress:
 
         def after_each(result: SubmissionResult, known: bool) -> None:
             if kept is not None:
                 kept.add(result)
             progress.after_each(result, known)
 
-        results = side_by_side(submissions, plan, kept, after_each)
+        results = side_by_side(part.submissions, plan, kept, after_each)
     run = Run(
         __version__, torch.__version__, plan.seed, said, tuple(results),
         usable.says(plan.isolation), earlier=plan.earlier, reasons=usable.reasons,
+        passed_over=tuple(part.passed_over),
     )  # fmt: skip
     return run, progress.unchanged
 

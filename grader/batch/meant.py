@@ -99,11 +99,17 @@ def _number(stem: str) -> str:
 
 def _whose(before: str, after: str) -> str:
     """Read off who it is: of both sides of the chapter one may say it."""
-    canvas = CANVAS.fullmatch(before)
-    if canvas:
-        return f"{canvas['name']}_{canvas['number']}"
+    student = _by_canvas(before)
+    if student:
+        return student
     sides = [_name(side) for side in (before, after)]
     return "" if all(sides) else "".join(sides)
+
+
+def _by_canvas(text: str) -> str:
+    """Return who it is, by Canvas's way to begin a file's name; nothing if it is not that."""
+    canvas = CANVAS.fullmatch(text)
+    return f"{canvas['name']}_{canvas['number']}" if canvas else ""
 
 
 def _nth(before: str, after: str) -> tuple[int, int] | None:
@@ -144,10 +150,10 @@ def of_platform(files: Iterable[Path], beside: Iterable[Path]) -> dict[str, list
         beside: what certainly is work; if no platform has named any of it, none has named these.
     """
     found: dict[str, list[Path]] = {}
-    if not any(CANVAS.fullmatch(path.name) for path in beside):
+    if not any(_by_canvas(path.name) for path in beside):
         return found
     for path in sorted(files):
-        canvas = CANVAS.fullmatch(path.name)
-        if canvas:
-            found.setdefault(f"{canvas['name']}_{canvas['number']}", []).append(path)
+        student = _by_canvas(path.name)
+        if student:
+            found.setdefault(student, []).append(path)
     return found

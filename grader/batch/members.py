@@ -198,7 +198,7 @@ def _read(members: Mapping[str, Member], told: Told) -> Chosen:
     bad: dict[str, str] = {}
     for name, member in members.items():
         try:
-            files[name] = _data(member, largest(name))
+            files[name] = data_of(member, largest(name))
         except Unusable as problem:
             bad[name] = str(problem)
             told.leave([member.path.name])
@@ -206,7 +206,12 @@ def _read(members: Mapping[str, Member], told: Told) -> Chosen:
     return Chosen(files, bad)
 
 
-def _data(member: Member, most: int) -> bytes:
+def data_of(member: Member, most: int) -> bytes:
+    """Read a member, if it is a file and no larger than that.
+
+    Raises:
+        Unusable: it is not.
+    """
     _refuse(member, most)
     data = member.read(most)
     _refuse_size(member.name, max(len(data), member.size), most)

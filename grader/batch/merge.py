@@ -10,7 +10,7 @@ from pathlib import Path
 from grader.batch.by_course import course_for, scored
 from grader.batch.join import differing_machines, joined
 from grader.batch.parts import part_in
-from grader.batch.wanted import Wanted, reports
+from grader.batch.wanted import Wanted, reports_for
 from grader.chapters import catalogue
 from grader.reports import table
 from grader.reports.text import for_log
@@ -40,7 +40,7 @@ def merge(request: MergeRequest) -> int:
             raise ValueError(says)
         _tell(says)
     run, gaps = joined(begun, request.partial)
-    wanted = reports(request.wanted, len(run.submissions))
+    reports = reports_for(request.wanted, len(run.submissions))
     known = catalogue()
     course = course_for(request.wanted.course, request.wanted.rules, (), known)
     if course is None:
@@ -48,11 +48,11 @@ def merge(request: MergeRequest) -> int:
             _tell(f"scores are the kit's own: say --course FILE to score by {name} again")
     named = begun[0].record.exercises
     run = scored(course, run, [one for one in known.exercises() if one.full in named])
-    run = wanted.with_absent(run)
+    run = reports.with_absent(run)
     for sentence in (*differing_machines(begun), *map(str, gaps)):
         _tell(sentence)
     try:
-        wanted.write(run)
+        reports.write(run)
     finally:  # in this order: nobody may read on what is printed
         table.show(run)
     if any(part.record.in_vain for part in begun):

@@ -19,11 +19,12 @@ from grader.batch.members import (
     Member,
     NoChapter,
     chosen,
+    data_of,
     like_a_chapter,
 )
 from grader.batch.names import shortened
 from grader.batch.no_chapter import no_chapter
-from grader.batch.sources import MEBIBYTE, SCRIPT, Told, Unusable, sources
+from grader.batch.sources import SCRIPT, Told, Unusable, sources
 from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, uploads_in
 
 DAMAGED = (
@@ -135,13 +136,9 @@ def _from_zip(found: Sequence[Member], told: Told) -> Chosen:
     files = [one for one in found if one.type == "file" and not one.hidden]
     if len(files) != 1 or not files[0].name.lower().endswith(".zip"):
         return chosen(found, told)
-    inner = files[0]
-    data = inner.read(LARGEST_IN_ALL)
-    if len(data) > LARGEST_IN_ALL:
-        raise Unusable(f"{inner.name} in it is larger than {LARGEST_IN_ALL // MEBIBYTE} MiB")
     # a file without a name: nothing stays behind if this process is ended meanwhile
     with tempfile.TemporaryFile() as file:
-        file.write(data)
+        file.write(data_of(files[0], LARGEST_IN_ALL))
         file.flush()
         try:
             with zips.members(os.dup(file.fileno())) as members:

@@ -60,14 +60,20 @@ class Reports:
         for write, path in self.writers:
             write(run, path)
 
-    def with_absent(self, run: Run) -> Run:
-        """Return a run that knows who of the course is not in it."""
+    def with_absent(self, run: Run, elsewhere: Sequence[str] = ()) -> Run:
+        """Return a run that knows who of the course is not in it.
+
+        Args:
+            run: of all, or of a part.
+            elsewhere: the identities of those in other parts.
+        """
         if self.roster is None:
             return run
-        return replace(run, absent=tuple(self.roster.absent(s.identity for s in run.submissions)))
+        there = [*(one.identity for one in run.submissions), *elsewhere]
+        return replace(run, absent=tuple(self.roster.absent(there)))
 
 
-def reports(asked: Wanted, submissions: int) -> Reports:
+def reports_for(asked: Wanted, submissions: int) -> Reports:
     """Say for every report who writes it and where to, and read what that takes.
 
     Args:

@@ -31,6 +31,12 @@ def parsed(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """Ask for the known word that is most like another one; nothing if none is."""
+    near = difflib.get_close_matches(word, known, n=1)
+    return f": did you mean `{near[0]}`?" if near else ""
+
+
 class Table:
     """One table, and where it stands.
 
@@ -139,8 +145,7 @@ class Table:
         """
         for key in self._said:
             if key not in self._known:
-                near = difflib.get_close_matches(key, self._known, n=1)
-                meant = f": did you mean `{near[0]}`?" if near else f"; there is {self._all()}"
+                meant = did_you_mean(key, self._known) or f"; there is {self._all()}"
                 raise CourseError(f"{self.where}: there is no key `{key}`{meant}")
 
     def _all(self) -> str:

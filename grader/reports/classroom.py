@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from grader.reports.digest import as_text, problems
+from grader.reports.digest import as_text, not_used, problems
 from grader.reports.gradescope import the_one
 from grader.reports.text import for_log, one_line
 from grader.results import ExerciseResult, Run, SubmissionResult, number
@@ -47,9 +47,8 @@ def earned(submission: SubmissionResult) -> dict[str, Any]:
     # without a test the reporter divides 0 by 0
     tests = tests or [_nothing("no points yet", "fail")]
     if submission.unused:
-        names = ", ".join(map(one_line, submission.unused))
         # here, where it is no share of anything
-        tests.append(_nothing(f"not used: {names}", "pass"))
+        tests.append(_nothing(f"not used: {not_used(submission)}", "pass"))
     return _results("pass", number(submission.final), tests)
 
 

@@ -130,6 +130,11 @@ def beyond(submission: SubmissionResult) -> str:
     return "" if score is None else f"{number(score):g} of {number(possible):g} points"
 
 
+def not_used(submission: SubmissionResult) -> str:
+    """Name the files that have no part in the verdict; nothing if there are none."""
+    return ", ".join(map(one_line, submission.unused))
+
+
 def counts(submission: SubmissionResult) -> str:
     """Say how many exercises are in which state, on the device that counts."""
     states: tuple[State, ...] = ("solved", "to polish", "wrong", "not started")

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grader.reports.digest import as_text, beyond, counts, problems, score_on
+from grader.reports.digest import as_text, beyond, counts, not_used, problems, score_on
 from grader.reports.json_report import kit
 from grader.reports.text import encodable, one_line, shown
 from grader.reports.visible import for_students
@@ -64,14 +64,14 @@ def refusal(form: str, submissions: int) -> str:
 
 
 def _summary(run: Run, submission: SubmissionResult) -> str:
-    names = ", ".join(map(one_line, submission.unused))
-    not_used = [f"not used: {names}"] if names else []
+    names = not_used(submission)
+    rest = [f"not used: {names}"] if names else []
     if submission.problem:
-        return "\n".join([f"This could not be graded: {shown(submission.problem)}", *not_used])
+        return "\n".join([f"This could not be graded: {shown(submission.problem)}", *rest])
     scores = [f"{device}: {score_on(run, submission, device)}" for device in run.devices]
     further = beyond(submission)
     scores += [f"beyond the seven chapters, and no part of the score: {further}"] if further else []
-    return "\n".join([counts(submission), *scores, *not_used])
+    return "\n".join([counts(submission), *scores, *rest])
 
 
 def _test(exercise: ExerciseResult, submission: SubmissionResult) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from grader.reports.digest import headline, not_run
+from grader.reports.digest import headline, not_run, not_used
 from grader.reports.text import for_log, one_line, shown
 from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult, number
 
@@ -76,7 +76,7 @@ def _properties(run: Run, submission: SubmissionResult) -> Iterator[tuple[str, s
         if further is not None:
             yield f"beyond.{device}", f"{number(further):.2f}"
     if submission.unused:
-        yield "unused", for_log(", ".join(map(one_line, submission.unused)))
+        yield "unused", for_log(not_used(submission))
     for exercise in submission.exercises:
         for device in submission.devices:
             earned, points = number(exercise.earned(device)), number(exercise.points)

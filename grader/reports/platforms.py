@@ -56,10 +56,9 @@ def read(path: Path, assignment: str | None = None) -> Export:
         ValueError: it is no such export, or the assignment is in doubt.
     """
     cells = sheet.read(path)
-    header = cells.header
-    if {"Identifier", "Grade", "Maximum Grade"} <= set(header):
+    if _is_moodles(cells):
         return _moodle(cells)
-    if {"ID", "Section"} <= set(header) and ({"Student", "LastName"} & set(header)):
+    if _is_canvas(cells):
         return _canvas(cells, assignment)
     raise ValueError(
         f"{path} is neither Canvas's gradebook (Student, ID, Section, ...) nor Moodle's grading "
@@ -76,17 +75,14 @@ def read_roster(path: Path) -> Roster:
         ValueError: no column says who anybody is.
     """
     cells = sheet.read(path)
-    titles = set(cells.header)
-    if {"Identifier", "Maximum Grade"} <= titles:
+    if _is_moodles(cells):
         return _moodle(cells).roster
-    if "Section" in titles:
-        points = _points_row(cells)
-        return Roster(_canvas_students(cells, 0 if points is None else points))
-    columns = {title.casefold(): column for column, title in reversed([*enumerate(cells.header)])}
-    identifying = [columns[title] for title in OWN_IDENTIFIERS if title in columns]
-    name = next((columns[title] for title in NAMES if title in columns), None)
-    given = next((columns[title] for title in GIVEN if title in columns), None)
-    family = next((columns[title] for title in FAMILY if title in columns), None)
+    if _is_canvas(cells):
+        return Roster(_canvas_students(cells, _points_row(cells) or 0))
+    identifying = _called(cells, OWN_IDENTIFIERS)
+    name, given, family = (
+        next(iter(_called(cells, titles)), None) for titles in (NAMES, GIVEN, FAMILY)
+    )
     if name is None and family is None and not identifying:
         raise ValueError(
             f"{path}: its first row has to name columns, such as name, email or login, "
@@ -101,6 +97,21 @@ def read_roster(path: Path) -> Roster:
             number = next((text for text in own if text.isdigit()), "")
             students.append(Student(row, number, own, called))
     return Roster(students)
+
+
+def _called(cells: Sheet, titles: tuple[str, ...]) -> list[int]:
+    """List the columns that have these titles, in their order, whatever the case."""
+    header = [title.casefold() for title in cells.header]
+    return [header.index(title) for title in titles if title in header]
+
+
+def _is_moodles(cells: Sheet) -> bool:
+    return {"Identifier", "Grade", "Maximum Grade"} <= set(cells.header)
+
+
+def _is_canvas(cells: Sheet) -> bool:
+    header = set(cells.header)
+    return {"ID", "Section"} <= header and bool({"Student", "LastName"} & header)
 
 
 def _moodle(cells: Sheet) -> Export:

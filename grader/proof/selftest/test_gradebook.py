@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 
-from grader.batch.wanted import Wanted, reports
+from grader.batch.wanted import Wanted, reports_for
 from grader.reports import formats, sheet
 from grader.reports.gradebook import fill
 from grader.reports.platforms import read
@@ -215,7 +215,7 @@ def test_through_the_format(tmp_path, capsys):
     export = tmp_path / "export.csv"
     export.write_text(CANVAS, encoding="utf-8")
     asked = Wanted((f"csv={tmp_path / 'x.csv'}",), gradebook=export, assignment="Attention")
-    ((write, _),) = reports(asked, 2).writers
+    ((write, _),) = reports_for(asked, 2).writers
     run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded("jdoe"), graded("\x1b[2J")))
     write(run, tmp_path / "grades.csv")
     assert ",8.00,17.50,80.00" in (tmp_path / "grades.csv").read_text(encoding="utf-8")
@@ -257,7 +257,7 @@ def test_the_class_page_names_who_is_absent(tmp_path, export):
     file.write_text(export.replace("Müller", "<b>Müller"), encoding="utf-8")
     asked = Wanted((), gradebook=file, assignment="Attention" if export == CANVAS else None)
     names_them = [f"{form}={tmp_path / file}" for form, file in PAGES.items()]
-    told = reports(replace(asked, reports=names_them), 2)
+    told = reports_for(replace(asked, reports=names_them), 2)
     jane = "jdoe" if export == CANVAS else "Jane Doe_501_assignsubmission_file"
     run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded(jane), graded("nobody")))
     run = told.with_absent(run)
@@ -288,10 +288,10 @@ def test_a_gradebook_needs_a_report_that_it_tells_something(tmp_path):
     file.write_text(MOODLE, encoding="utf-8")
     alone = Wanted((f"junit={tmp_path / 'x.xml'}",), gradebook=file)
     with pytest.raises(ValueError, match="fills the csv report; html, class and json name"):
-        reports(alone, 2)
+        reports_for(alone, 2)
     for form in ("csv", "html", "class", "json"):
         one = replace(alone, reports=(f"{form}={tmp_path / 'x'}",))
-        assert reports(one, 2).writers
+        assert reports_for(one, 2).writers
 
 
 @pytest.mark.parametrize(
@@ -299,21 +299,29 @@ def test_a_gradebook_needs_a_report_that_it_tells_something(tmp_path):
     [
         ("name,email\nJane Doe,jdoe@uni.edu\nMüller Jörg,jm@uni.edu\n", ["Müller Jörg"]),
         ("Last Name;First Name;Login\nDoe;Jane;jd1\nMüller;Jörg;jm2\n", ["Müller, Jörg"]),
+        ("Name,Section,Email\nJane Doe,A,jd1\nJörg Müller,B,jm2\n", ["Jörg Müller"]),
         ("email\njdoe@uni.edu\njm@uni.edu\n\n", ["jm@uni.edu"]),
         (CANVAS, ["Müller, Jörg", 'O\'Brien, "Pat"', "Lee, An", "Lee, An", "Student, Test"]),
         (MOODLE, ["Jörg Müller", "Maria de la Cruz"]),
     ],
-    ids=["names", "two columns", "emails", "Canvas", "Moodle"],
+    ids=["names", "two columns", "sections", "emails", "Canvas", "Moodle"],
 )
 def test_any_table_says_who_is_in_the_course(tmp_path, table, absent):
     (tmp_path / "roster.csv").write_text(table, encoding="utf-8")
-    told = reports(Wanted((), roster=tmp_path / "roster.csv"), 2)
+    told = reports_for(Wanted((), roster=tmp_path / "roster.csv"), 2)
     who = "Jane Doe" if "email\njdoe" not in table else "jdoe"
     run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded(who), graded("nobody")))
     assert list(told.with_absent(run).absent or ()) == absent
 
 
+def test_who_is_in_another_part_is_not_absent(tmp_path):
+    (tmp_path / "roster.csv").write_text("login\nanna\nbob\ncarl\n", encoding="utf-8")
+    told = reports_for(Wanted((), roster=tmp_path / "roster.csv"), 1)
+    run = Run("0", "0", 1, {"cpu": "run"}, (graded("anna"),))
+    assert told.with_absent(run, ["carl"]).absent == ("bob",)
+
+
 def test_a_table_that_says_nobody_is_refused(tmp_path):
     (tmp_path / "roster.csv").write_text("grade,room\n1,2\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"its first row has to name columns.*not grade, room"):
-        reports(Wanted((), roster=tmp_path / "roster.csv"), 2)
+        reports_for(Wanted((), roster=tmp_path / "roster.csv"), 2)
