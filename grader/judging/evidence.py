@@ -74,7 +74,8 @@ def _written_as(mine: Any, theirs: Any) -> Any:
     both = isinstance(mine, Tensor) and isinstance(theirs, Tensor)
     if not both or mine.shape != theirs.shape or mine.dtype != torch.float32:
         return mine
-    return torch.where(mine == UNWRITTEN, plain(theirs).to(mine.dtype), mine)
+    own = plain(mine)
+    return torch.where(own == UNWRITTEN, plain(theirs), own).to(mine.dtype)
 
 
 def equal_evidence(mine: Any, theirs: Any) -> bool:

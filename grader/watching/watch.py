@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import sys
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ class Changed:
 
 
 Event = Saved | Pressed | Changed | Tried | TrialEnded
+LONGEST = 1.0  # seconds of one wait
 
 
 class Watch:
@@ -110,10 +110,9 @@ class Watch:
 
     def _next(self, seconds: float | None) -> Event | None:
         """Wait for what comes next; None if only time has passed."""
-        if os.name != "posix":
-            seconds = min(seconds or 1.0, 1.0)  # there Ctrl-C is noticed only between two waits
+        # Ctrl-C may go to another thread, or come just before a wait: it is noticed after it
         try:
-            return self._events.get(timeout=seconds)
+            return self._events.get(timeout=LONGEST if seconds is None else min(seconds, LONGEST))
         except queue.Empty:
             return None
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -23,6 +24,11 @@ from grader.suite.check import load_suite
 from grader.suite.compare import Finding
 from grader.suite.costs import Growth, grows
 from grader.suite.draw import Draw
+
+
+def pytest_configure() -> None:
+    """Let what tests begin hear Ctrl-C, even where they were begun in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

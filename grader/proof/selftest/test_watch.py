@@ -361,6 +361,35 @@ def test_the_end_of_a_pipe_is_not_the_end(answers):
         assert process.wait(10) == 0
 
 
+# the system may give a signal to any thread: the one that waits for events is not woken by it
+TO_ANOTHER_THREAD = """
+import signal, sys, threading, time
+from grader.cli import main
+
+def interrupt():
+    time.sleep(5)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+sys.exit(main(["--answers", sys.argv[1], "watch"]))
+"""
+
+
+def test_an_interrupt_that_wakes_nobody_is_heard(answers):
+    command = [sys.executable, "-c", TO_ANOTHER_THREAD, str(answers)]
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        cwd=places.ROOT,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert "next " in done.stdout
+    assert done.stderr == ""
+
+
 def read_until(stream, said):
     text = ""
     while not re.search(said, text):
