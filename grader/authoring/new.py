@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from grader.authoring import template
+from grader.authoring.texts import texts
 from grader.chapters import places
 from grader.chapters.tracks import track_said
 from grader.results import TRACKS
 
 STEM = re.compile(r"ex(\d\d)_([a-z][a-z0-9_]*)")
-CLASS = "leave it out, and write the class as the example of grader/WRITING.md does"
 
 
 class NotWritten(Exception):
@@ -23,7 +22,8 @@ def write(stem: str, names: list[str]) -> list[Path]:
 
     Args:
         stem: such as `ex14_running`.
-        names: its functions; if there are none, one that is called like the chapter.
+        names: its functions and classes, which begin with a capital letter; if there are none,
+            one function that is called like the chapter.
 
     Raises:
         NotWritten: the stem or a name will not do, or a file is there already.
@@ -34,9 +34,7 @@ def write(stem: str, names: list[str]) -> list[Path]:
     names = names or [found.group(2)]
     for name in names:
         if not name.isidentifier() or name.startswith("_"):
-            raise NotWritten(f"`{name}` is no function's name")
-        if name[0].isupper():
-            raise NotWritten(f"`{name}` is a class's name, and only functions are written: {CLASS}")
+            raise NotWritten(f"`{name}` is no name of a function or a class")
     paths = list(places.files_of(stem))
     taken = next((path for path in paths if path.exists()), None)
     if taken is not None:
@@ -44,7 +42,7 @@ def write(stem: str, names: list[str]) -> list[Path]:
     # of the track of the chapter before it
     before = sorted(path.stem for path in places.COACH.glob("ex*.py") if path.stem < stem)
     track = track_said(before[-1]) if before else TRACKS[0]
-    texts = template.texts(stem, int(found.group(1)), found.group(2), names, track)
-    for path, text in zip(paths, texts, strict=True):
+    made = texts(stem, int(found.group(1)), found.group(2), names, track)
+    for path, text in zip(paths, made, strict=True):
         path.write_text(text, encoding="utf-8")
     return paths

@@ -10,10 +10,13 @@ HELP = "write the four files of a new chapter"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the chapter's name, and those of its functions."""
+    """Add the chapter's name, and those of its functions and classes."""
     parser.add_argument("stem", metavar="STEM", help="ex14_running")
     parser.add_argument(
-        "names", metavar="FUNCTION", nargs="*", help="its functions (default: one, as the chapter)"
+        "names",
+        metavar="NAME",
+        nargs="*",
+        help="its functions, and classes: Capitalised (default: one function, as the chapter)",
     )
 
 

@@ -55,15 +55,16 @@ def test_the_pages_example_is_proved(kit):
 
 
 def test_what_new_writes_is_proved_and_counts(kit):
-    assert run(kit, "grader", "new", NEW, "weigh", "share").returncode == 0
+    assert run(kit, "grader", "new", NEW, "weigh", "Share").returncode == 0
     again = run(kit, "grader", "new", NEW)
     assert again.returncode == 2
     assert f"exercises/{NEW}.py is there already" in again.stderr
-    done = run(kit, "grader", "new", "ex16_layers", "weigh", "Layer")
+    done = run(kit, "grader", "new", "ex16_layers", "weigh", "2Layers")
     assert done.returncode == 2
-    assert "`Layer` is a class's name" in done.stderr
-    done = run(kit, "grader", "check", f"{NEW}.share", "--jobs", "1")
+    assert "`2Layers` is no name of a function or a class" in done.stderr
+    done = run(kit, "grader", "check", NEW, "--jobs", "2")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "slips named                                  2/2" in done.stdout
     graded = run(
         kit, "grader", "grade", "exercises", "solutions", "--report", "json=report.json",
         "--only", NEW,
