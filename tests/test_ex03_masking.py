@@ -16,7 +16,7 @@ from grader.suite import (
     vary,
 )
 from grader.suite.devices import on_a_gpu
-from grader.suite.queries_and_keys import masks_for
+from grader.suite.queries_and_keys import masks_for, open_mask
 
 EMPTY = "With 0 positions it is empty."
 
@@ -149,6 +149,12 @@ REFUSALS = [
         "apply_mask", "ValueError: `mask` does not broadcast to the shape of `scores`.",
         ("`mask` is [5, 3] and the scores are [5, 7]",
          lambda a, d: a.apply_mask(d(5, 7), d.mask(5, 3))),
+        ("`mask` is [5, 3], all True, and the scores are [5, 7]",
+         lambda a, d: a.apply_mask(d(5, 7), open_mask(d, 5, 3))),
+        ("`mask` is [2, 5, 7], all True, and would enlarge the scores, [5, 7]",
+         lambda a, d: a.apply_mask(d(5, 7), open_mask(d, 2, 5, 7))),
+        ("`mask` is [2, 3, 5, 7] and would repeat the scores, [2, 1, 5, 7]",
+         lambda a, d: a.apply_mask(d(2, 1, 5, 7), d.mask(2, 3, 5, 7))),
         ("`mask` is [2, 7], without a dimension for the queries, and the scores are [2, 5, 7]",
          lambda a, d: a.apply_mask(d(2, 5, 7), d.mask(2, 7))),
         ("`mask` is [2, 5, 7] and would enlarge the scores, [5, 7]",

@@ -20,7 +20,7 @@ from grader.suite import (
     vary,
 )
 from grader.suite.arithmetic import attention64, weights64
-from grader.suite.queries_and_keys import TRIANGLE, masks_for, pattern, query_key
+from grader.suite.queries_and_keys import TRIANGLE, masks_for, open_mask, pattern, query_key
 from grader.suite.your_own import READY_ATTENTION, no_ready_attention, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -242,6 +242,10 @@ REFUSALS = [
          refused("mix_values", weights_value, _0=(2, 5, 7))),
         ("`weights` is [5, 7], without a batch, and `value` is [2, 7, 3], a batch of 2",
          refused("mix_values", weights_value, _1=(2, 7, 3))),
+        ("`weights` is [2, 3, 5, 7] and `value` is [2, 1, 7, 3]",
+         refused("mix_values", weights_value, _0=(2, 3, 5, 7), _1=(2, 1, 7, 3))),
+        ("`weights` is [2, 1, 5, 7] and `value` is [2, 3, 7, 3]",
+         refused("mix_values", weights_value, _0=(2, 1, 5, 7), _1=(2, 3, 7, 3))),
     ),
     refusal(
         "attention", "ValueError: `query`, `key` or `value` has fewer than two dimensions.",
@@ -270,6 +274,10 @@ REFUSALS = [
          refused("attention", lambda d: qkv(d, 2), _1=(1, 7, 3))),
         ("`query` has a batch of 1, `key` and `value` a batch of 2",
          refused("attention", lambda d: qkv(d, 2), _0=(1, 5, 3))),
+        ("`value` is [2, 1, 7, 2], and `query` and `key` have a batch of [2, 3]",
+         refused("attention", lambda d: qkv(d, 2, 3), _2=(2, 1, 7, 2))),
+        ("`query` is [2, 1, 5, 3], and `key` and `value` have a batch of [2, 3]",
+         refused("attention", lambda d: qkv(d, 2, 3), _0=(2, 1, 5, 3))),
         ("`query` is [1, 5, 3], and `key` and `value` have no batch",
          refused("attention", qkv, _0=(1, 5, 3))),
         ("`value` is [7, 2], without a batch, and `key` has a batch of 2",
@@ -281,6 +289,8 @@ REFUSALS = [
         "attention", "ValueError: `mask` does not broadcast to [*batch, q, k].",
         ("`mask` is [5, 4] and the scores are [5, 7]",
          lambda a, d: a.attention(*qkv(d), d.mask(5, 4))),
+        ("`mask` is [5, 4], all True, and the scores are [5, 7]",
+         lambda a, d: a.attention(*qkv(d), open_mask(d, 5, 4))),
         ("`mask` is [2, 3, 5], a batch of 2, and the scores are [3, 5], without a batch",
          lambda a, d: a.attention(*qkv(d, q=3, k=5), d.mask(2, 3, 5))),
         ("`mask` is [1, 3, 5], a batch of 1, and the scores are [3, 5], without a batch",
@@ -381,6 +391,8 @@ REFUSALS = [
          refused("cross_attention", lambda d: two_sequences(d, 2), _1=(3, 7, 11))),
         ("`x` has a batch of 2 and `memory` a batch of 1",
          refused("cross_attention", lambda d: two_sequences(d, 2), _1=(1, 7, 11))),
+        ("`x` is [2, 3, 5, 3] and `memory` is [2, 1, 7, 11]",
+         refused("cross_attention", lambda d: two_sequences(d, 2, 3), _1=(2, 1, 7, 11))),
         ("`x` is [2, 5, 3], a batch of 2, and `memory` is [7, 11], without a batch",
          refused("cross_attention", lambda d: two_sequences(d, 2), _1=(7, 11))),
         ("`x` is [5, 3], without a batch, and `memory` is [2, 7, 11], a batch of 2",
@@ -395,6 +407,9 @@ REFUSALS = [
         *((f"`memory_mask` is {list(shape)} and the memory is [2, 7, 11]",
            lambda a, d, shape=shape: a.cross_attention(*two_sequences(d, 2), d.mask(*shape)))
           for shape in ((7,), (1, 7), (4, 7), (2, 1), (2, 5), (2, 5, 7), (2, 1, 7))),
+        *((f"`memory_mask` is {list(shape)}, all True, and the memory is [2, 7, 11]",
+           lambda a, d, shape=shape: a.cross_attention(*two_sequences(d, 2), open_mask(d, *shape)))
+          for shape in ((7,), (2, 5))),
         ("`memory_mask` is [5, 7] and the memory is [7, 11]",
          lambda a, d: a.cross_attention(*two_sequences(d), d.mask(5, 7))),
     ),

@@ -36,7 +36,7 @@ from grader.suite.devices import on_a_gpu
 from grader.suite.laws import LEAVES, SCATTERED, gradients_match, pulled
 from grader.suite.module_case import look_at_weights
 from grader.suite.modules import attention_layers, in_every_mode, runs_on, stepped
-from grader.suite.queries_and_keys import TRIANGLE, masks_for, pattern, some_mask
+from grader.suite.queries_and_keys import TRIANGLE, masks_for, open_mask, pattern, some_mask
 from grader.suite.your_own import PIECE, READY_ATTENTION, ROWS, no_ready_attention, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -276,6 +276,10 @@ REFUSALS = [
          refused("multi_head", value=(1, 7, 6))),
         ("`query` is [5, 6], without a batch, and `key` is [2, 7, 6]",
          refused("multi_head", query=(5, 6))),
+        ("`query` is [2, 3, 5, 6] and `key` and `value` are [2, 1, 7, 6]",
+         refused("multi_head", query=(2, 3, 5, 6), key=(2, 1, 7, 6), value=(2, 1, 7, 6))),
+        ("`query` and `key` have a batch of [2, 3], `value` is [2, 1, 7, 6]",
+         refused("multi_head", query=(2, 3, 5, 6), key=(2, 3, 7, 6), value=(2, 1, 7, 6))),
         ("`query` is [1, 2, 5, 6] and `key` is [2, 7, 6], and there is a mask",
          lambda a, d: a.multi_head(d(1, 2, 5, 6), d(2, 7, 6), d(2, 7, 6), 3, d.mask(2, 1, 7))),
     ),
@@ -289,6 +293,8 @@ REFUSALS = [
     refusal(
         "multi_head", BROADCASTS,
         ("`mask` is [5, 3] and the scores of a head are [5, 7]", masked_call((5, 3), 2)),
+        ("`mask` is [5, 3], all True, and the scores of a head are [5, 7]",
+         lambda a, d: a.multi_head(d(2, 5, 6), d(2, 7, 6), d(2, 7, 6), 3, open_mask(d, 5, 3))),
         ("`mask` is [3, 5, 7], one table for each head: it has no dimension for the heads",
          masked_call((3, 5, 7))),
         ("`mask` is [2, 3, 5, 7], with a dimension for the heads", masked_call((2, 3, 5, 7), 2)),
@@ -329,6 +335,8 @@ REFUSALS = [
         "MultiHeadAttention", "ValueError: `x` and `memory` differ in their batch.",
         ("`x` has a batch of 2 and `memory` a batch of 1",
          lambda a, d: made(a, d)(d(2, 5, 6), memory=d(1, 7, 6))),
+        ("`x` is [2, 3, 5, 6] and `memory` is [2, 1, 7, 6]",
+         lambda a, d: made(a, d)(d(2, 3, 5, 6), memory=d(2, 1, 7, 6))),
         ("`x` is [5, 6] and `memory` is [2, 7, 6]",
          lambda a, d: made(a, d)(d(5, 6), memory=d(2, 7, 6))),
         ("`x` is [2, 5, 6] and `memory` is [7, 6]",
@@ -338,6 +346,8 @@ REFUSALS = [
         "MultiHeadAttention", BROADCASTS,
         ("`mask` is [5, 3] and the scores of a head are [5, 7]",
          lambda a, d: made(a, d)(d(2, 5, 6), memory=d(2, 7, 6), mask=d.mask(5, 3))),
+        ("`mask` is [5, 3], all True, and the scores of a head are [5, 7]",
+         lambda a, d: made(a, d)(d(2, 5, 6), memory=d(2, 7, 6), mask=open_mask(d, 5, 3))),
         ("`mask` is [3, 5, 7], one table for each head: it has no dimension for the heads",
          lambda a, d: made(a, d)(d(5, 6), memory=d(7, 6), mask=d.mask(3, 5, 7))),
         ("`mask` is [5, 7] and `x` is 1 token",

@@ -241,6 +241,8 @@ REFUSALS = [
         "rotary_scores", "ValueError: `query` and `key` differ in their batch.",
         ("`query` has a batch of 2 and `key` a batch of 1",
          refused("rotary_scores", lambda d: placed(d, 2), _1=(1, 7, 6))),
+        ("`query` is [2, 3, 5, 6] and `key` is [2, 1, 7, 6]",
+         refused("rotary_scores", lambda d: placed(d, 2, 3), _1=(2, 1, 7, 6))),
         ("`query` is [5, 6], without a batch, and `key` is [2, 7, 6]",
          refused("rotary_scores", placed, _1=(2, 7, 6))),
     ),

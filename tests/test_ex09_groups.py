@@ -22,7 +22,7 @@ from grader.suite import (
     vary,
 )
 from grader.suite.arithmetic import attention64, heads64
-from grader.suite.queries_and_keys import masks_for
+from grader.suite.queries_and_keys import masks_for, open_mask
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -392,6 +392,9 @@ REFUSALS = [
          refused("grouped_attention", key=(1, 2, 7, 11), value=(1, 2, 7, 13))),
         ("`query` and `key` have a batch of 2, `value` a batch of 1",
          refused("grouped_attention", value=(1, 2, 7, 13))),
+        ("`query` has a batch of [2, 3], `key` and `value` one of [2, 1]",
+         refused("grouped_attention", query=(2, 3, 6, 5, 11), key=(2, 1, 2, 7, 11),
+                 value=(2, 1, 2, 7, 13))),
         ("`query` is [6, 5, 11], without a batch, and `key` is [2, 2, 7, 11]",
          refused("grouped_attention", query=(6, 5, 11))),
         ("`query` is [2, 6, 5, 11], and `key` and `value` are without a batch",
@@ -400,6 +403,9 @@ REFUSALS = [
     refusal(
         "grouped_attention", BROADCASTS,
         ("`mask` is [5, 3] and the scores of a head are [5, 7]", masked_call((5, 3), 2)),
+        ("`mask` is [5, 3], all True, and the scores of a head are [5, 7]",
+         lambda a, d: a.grouped_attention(d(2, 6, 5, 11), d(2, 2, 7, 11), d(2, 2, 7, 13),
+                                          open_mask(d, 5, 3))),
         ("`mask` is [6, 5, 7], one table for each head: it has no dimension for the heads",
          masked_call((6, 5, 7))),
         ("`mask` is [2, 5, 7], one table for each head of keys", masked_call((2, 5, 7))),
@@ -444,6 +450,8 @@ REFUSALS = [
         "GroupedQueryAttention", "ValueError: `x` and `memory` differ in their batch.",
         ("`x` has a batch of 2 and `memory` a batch of 1",
          lambda a, d: built(a, d)(d(2, 5, 24), d(1, 7, 24))),
+        ("`x` is [2, 3, 5, 24] and `memory` is [2, 1, 7, 24]",
+         lambda a, d: built(a, d)(d(2, 3, 5, 24), d(2, 1, 7, 24))),
         ("`x` is [5, 24], without a batch, and `memory` is [2, 7, 24]",
          lambda a, d: built(a, d)(d(5, 24), d(2, 7, 24))),
     ),
@@ -451,6 +459,8 @@ REFUSALS = [
         "GroupedQueryAttention", BROADCASTS,
         ("`mask` is [5, 3] and the scores of a head are [5, 5]",
          lambda a, d: built(a, d)(d(2, 5, 24), mask=d.mask(5, 3))),
+        ("`mask` is [5, 3], all True, and the scores of a head are [5, 5]",
+         lambda a, d: built(a, d)(d(2, 5, 24), mask=open_mask(d, 5, 3))),
         ("`mask` is [6, 5, 5], one table for each head: it has no dimension for the heads",
          lambda a, d: built(a, d)(d(5, 24), mask=d.mask(6, 5, 5))),
     ),

@@ -241,6 +241,8 @@ REFUSALS = [
         ("`query` has a batch of 2, `key` and `value` a batch of 1",
          refused(key=(1, 7, 5), value=(1, 7, 11))),
         ("`query` and `key` have a batch of 2, `value` a batch of 1", refused(value=(1, 7, 11))),
+        ("`query` is [2, 3, 7, 5], `key` is [2, 1, 7, 5] and `value` [2, 1, 7, 11]",
+         refused(query=(2, 3, 7, 5), key=(2, 1, 7, 5), value=(2, 1, 7, 11))),
         ("`query` is [7, 5], without a batch, and `key` is [2, 7, 5]", refused(query=(7, 5))),
         ("`query` is [2, 7, 5], and `key` and `value` are without a batch",
          refused(key=(7, 5), value=(7, 11))),

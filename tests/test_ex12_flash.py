@@ -24,7 +24,7 @@ from grader.suite.arithmetic import attention64, softmax64
 from grader.suite.compare import holds
 from grader.suite.devices import on_a_gpu
 from grader.suite.laws import pulled
-from grader.suite.queries_and_keys import masks_for, pattern
+from grader.suite.queries_and_keys import masks_for, open_mask, pattern
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 EVERYWHERE = "None: everywhere"
@@ -351,6 +351,8 @@ def misfits(name: str, inputs):
              refused(name, batched, _1=(1, 7, 3), _2=(1, 7, 2))),
             ("`query` has a batch of 1, `key` and `value` a batch of 2",
              refused(name, batched, _0=(1, 5, 3))),
+            ("`query` is [2, 3, 5, 3], `key` is [2, 1, 7, 3] and `value` [2, 1, 7, 2]",
+             refused(name, batched, _0=(2, 3, 5, 3), _1=(2, 1, 7, 3), _2=(2, 1, 7, 2))),
             ("`query` is [5, 3], without a batch, and `key` is [2, 7, 3]",
              refused(name, batched, _0=(5, 3))),
             ("`query` is [1, 5, 3], and `key` and `value` have no batch",
@@ -374,6 +376,8 @@ REFUSALS = [
         "partial_attention", "ValueError: `mask` does not broadcast to [*batch, q, k].",
         ("`mask` is [5, 4] and the scores are [5, 7]",
          lambda a, d: a.partial_attention(*qkv(d), d.mask(5, 4))),
+        ("`mask` is [5, 4], all True, and the scores are [5, 7]",
+         lambda a, d: a.partial_attention(*qkv(d), open_mask(d, 5, 4))),
         ("`mask` is [2, 5, 7], a batch of 2, and the scores are [5, 7], without a batch",
          lambda a, d: a.partial_attention(*qkv(d), d.mask(2, 5, 7))),
         ("`mask` is [3, 5] and would repeat the scores, [1, 5]",

@@ -419,11 +419,13 @@ def _copy(value: Any) -> Any:
 
 
 def _overwrite(value: Any) -> None:
-    # what overlaps in memory cannot be overwritten, and so does nobody else
+    # what overlaps in memory cannot be overwritten, and so does nobody else; what class an answer
+    # has made of its tensors does not matter
     for one in nested.flat(value):
-        with torch.no_grad(), contextlib.suppress(RuntimeError):
+        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
             if isinstance(one, torch.Tensor):
-                one.fill_(1)
+                with contextlib.suppress(RuntimeError):
+                    torch.Tensor.fill_(one, 1)
 
 
 def around(made: Callable[..., Any], world: Answers) -> Callable[..., Any]:

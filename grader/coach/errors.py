@@ -450,6 +450,14 @@ def _handed_on(names: Sequence[str]) -> ErrorSlip:
     return replace(HANDED_ON, says=HANDED_ON.says.format(outer=outer, inner=inner))
 
 
+KEPT = error_like(
+    "kept_from_an_earlier_call",
+    "",
+    "An earlier call was right, this one stops: something is kept between calls. Compute "
+    "everything anew from the arguments of each call.",
+)
+
+
 def error_slip(
     error: BaseException,
     frames: Sequence[traceback.FrameSummary] | None = None,
@@ -463,6 +471,8 @@ def error_slip(
             None if they are not known.
         stem: the chapter, which may know errors of its own.
     """
+    if getattr(error, "kit_later", False):
+        return KEPT
     inside = frames is None or bool(frames)
     line = (frames[-1].line or "") if frames else ""
     if isinstance(error, ValueError) and line.startswith("raise"):

@@ -42,6 +42,7 @@ SCALING = 'chapter 2, The formula: "scaled = Q K^T / sqrt(d_k)"'
 MASKING = 'chapter 3, The formula: "A key that the query may not look at is called masked."'
 SOFTMAX = 'chapter 4, The formula: "the division makes each row sum to 1"'
 BATCH = card("batch")
+DTYPE = card("dtype")
 STRIDES = card("strides")
 GRADIENT = card("gradient")
 
@@ -930,6 +931,12 @@ def scores_only_backwards(query, key):
 def scores_squeezed(query, key):
     """`squeeze` removed dimensions of size 1 that belong to the batch, a query or a key."""
     return (query @ _turned(key)).squeeze()
+
+
+@_scores_slip(DTYPE)
+def scores_in_float32(query, key):
+    """The products were added up in float32: of float64 inputs half of the digits are lost."""
+    return (query.float() @ _turned(key.float())).to(query.dtype)
 
 
 @_scores_slip(FORMULA)

@@ -87,6 +87,13 @@ def divided_by_twice_the_width(scores, d_k):
 
 
 @scale_scores.slip(FORMULA)
+def infinity_made_finite(scores, d_k):
+    """Minus infinity became a finite number, as nan_to_num makes it: a score that is masked already
+    stays as it is when it is divided."""
+    return (scores / d_k**0.5).nan_to_num()
+
+
+@scale_scores.slip(FORMULA)
 def scores_as_they_came(scores, d_k):
     """The scores came back as they were: divide them by the square root of d_k."""
     return 1 * scores

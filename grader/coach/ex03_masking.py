@@ -660,6 +660,14 @@ def empty_rows_left_open(scores, mask):
     return _closed(scores, mask | ~mask.any(-1, keepdim=True), -torch.inf)
 
 
+@apply_mask.slip(ROW)
+def empty_rows_of_zeros(scores, mask):
+    """A row of which all is masked became zeros: it becomes minus infinity like the others, and
+    what to do with it is for the softmax to decide."""
+    closed = _closed(scores, mask, -torch.inf)
+    return closed.masked_fill((closed == -torch.inf).all(-1, keepdim=True), 0.0)
+
+
 @apply_mask.slip(NEW)
 def hands_back_the_scores(scores, mask):
     """Where nothing is masked you returned the scores themselves, so changing one changes the

@@ -97,6 +97,14 @@ def ignores_dim(scores, dim=-1):
 
 
 @softmax.slip(SLICE)
+def dim_0_taken_for_none(scores, dim=-1):
+    """`dim=0` is taken for none at all, and the last dimension steps in: 0 counts as false, so ask
+    nothing of `dim`, or ask `is None`."""
+    dim = dim or -1
+    return _share(_exp(scores, dim), dim)
+
+
+@softmax.slip(SLICE)
 def left_at_the_end(scores, dim=-1):
     """You moved `dim` to the end and left it there: move it back when you have the weights."""
     return _share(_exp(scores, dim), dim).movedim(dim, -1)
@@ -360,6 +368,14 @@ def small_number_in_the_sum(scores, dim=-1):
 
 
 @softmax.slip(SUM)
+def tiny_number_in_the_sum(scores, dim=-1):
+    """A tiny number was added to the sum, which float64 can tell: change the sum only where it is
+    0."""
+    powers = _exp(scores, dim)
+    return powers / (powers.sum(dim, keepdim=True) + 1e-9)
+
+
+@softmax.slip(SUM)
 def one_in_the_sum(scores, dim=-1):
     """There is an extra 1 in the sum that you divide by: the rows sum to less than 1."""
     powers = _exp(scores, dim)
@@ -394,6 +410,16 @@ def guard_lost_in_float16(scores, dim=-1):
     1 where the sum is 0."""
     powers = _exp(scores, dim)
     return powers / powers.sum(dim, keepdim=True).clamp_min(1e-9)
+
+
+@softmax.slip(BLIND)
+def masked_below_a_number(scores, dim=-1):
+    """A slice is taken for masked if its largest score is below a number such as -1e9: finite
+    scores may be, and float16 has no such number. Compare with minus infinity."""
+    peak = _peak(scores, dim)
+    closed = peak < -1e9
+    powers = torch.exp(scores - peak.masked_fill(closed, 0))
+    return powers / powers.sum(dim, keepdim=True).masked_fill(closed, 1)
 
 
 @softmax.slip(EMPTY)

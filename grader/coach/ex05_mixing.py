@@ -931,6 +931,15 @@ def x_ignored(x, memory, w_q, w_k, w_v, memory_mask=None):
     return _attend(_made(memory, w_q), _made(memory, w_k), _made(memory, w_v), _row(memory_mask))
 
 
+@cross_attention.slip(MEMORY)
+def mask_of_nothing_taken_for_none(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """A mask in which nothing is True is taken for no mask, and all of the memory is looked at: ask
+    `is not None`, and let a query that may attend to nothing get zeros."""
+    if memory_mask is not None and not memory_mask.any():
+        memory_mask = None
+    return _cross(x, memory, w_q, w_k, w_v, memory_mask)
+
+
 @cross_attention.slip(CROSS)
 def queries_from_memory_keys_from_x(x, memory, w_q, w_k, w_v, memory_mask=None):
     """x and memory have changed places in queries and keys: x makes the queries, memory the

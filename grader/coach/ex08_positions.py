@@ -471,6 +471,15 @@ def pairs_for_halves(x, angles):
     return _pairs(x, angles)
 
 
+@_halves_slip(APART)
+def gathered_the_other_way(x, angles):
+    """The features were put in pairs in the order that takes pairs apart: i and i + d_head / 2 have
+    to come side by side, turned, and then each goes back to where it was."""
+    d = x.shape[-1]
+    order = torch.cat((torch.arange(0, d, 2), torch.arange(1, d, 2))).to(x.device)
+    return _pairs(x[..., order], angles)[..., order.argsort()]
+
+
 @_halves_slip(COUNTER)
 def halves_turned_back(x, angles):
     """You turned the other way, as with (v, -u) for the half that is turned: it is (-v, u)."""

@@ -262,6 +262,18 @@ def _neighbours(query, key):
 
 
 @_slip(NEIGHBOURS)
+def as_many_to_a_group_as_groups(query, key, value, mask=None):
+    """Head j uses keys and values j // g: what it is divided by is how many heads share, h / g, not
+    how many groups there are."""
+    last = key.shape[-3] - 1
+
+    def which(j):
+        return min(j // (last + 1), last)
+
+    return _one_by_one(query, _picked(key, which), _picked(value, which), mask)
+
+
+@_slip(NEIGHBOURS)
 def keys_dealt_out(query, key, value, mask=None):
     """The values are those of the group, but the keys are dealt out, j % g: both are
     j // (h / g)."""

@@ -807,6 +807,17 @@ def last_block_left_empty(query, key, value, window):
     return out * done[:, None]
 
 
+@_slip(DIVIDE)
+def last_block_alone(query, key, value, window):
+    """Where the window does not divide n, the positions left over see each other only: they reach
+    into the block before, like those of every block."""
+    full = query.shape[-2] - query.shape[-2] % window
+    return _over_all(
+        query, key, value,
+        lambda i, j: (j <= i) & (i - j < window) & ((i < full) | (j >= full)),
+    )  # fmt: skip
+
+
 @_slip(THROWN)
 def zeros_not_cut_off(query, key, value, window):
     """There are more rows than positions: the last block was filled up with zeros. Keep the first n

@@ -271,6 +271,14 @@ def tiny_number_in_the_logarithm(query, key, value, mask=None):
     return out, log_sum.masked_fill(log_sum == -torch.inf, least)
 
 
+@_part_slip(NOTHING)
+def small_number_in_the_logarithm(query, key, value, mask=None):
+    """A small number such as 1e-9 in the logarithm makes about -20.7 of a query that may attend to
+    nothing: it is minus infinity."""
+    out, log_sum = _part(query, key, value, mask)
+    return out, log_sum.masked_fill(log_sum == -torch.inf, math.log(1e-9))
+
+
 @_part_slip(MINUS_INFINITY)
 def scores_of_0_for_the_closed(query, key, value, mask=None):
     """Closed keys have a score of 0, and so they count: fill with minus infinity."""

@@ -1302,6 +1302,18 @@ class seed_of_its_own(_Writing):
 
 
 @_writing_slip(SEED)
+class begins_with_its_seed_in_each_call(_Writing):
+    """Each call begins with the seed of `generator` anew, so two calls write the same: draw with
+    `generator` as it stands, and it goes on from call to call."""
+
+    def __init__(self, model, ids, temperature, generator):
+        if generator is not None:
+            own = torch.Generator(ids.device).manual_seed(generator.initial_seed())
+            generator = own
+        super().__init__(model, ids, temperature, generator)
+
+
+@_writing_slip(SEED)
 class a_fresh_generator_by_default(_Writing):
     """Without `generator` you make a new one, which begins with the same seed in each call: hand
     None on, and torch's own is drawn with."""

@@ -89,6 +89,7 @@ class OtherCalls:
         if (
             found is not None
             and found.what == OUTPUT
+            and not _squeezed(found)
             and self._is_right_alone(exercise, found, call)
         ):
             return TOGETHER
@@ -175,6 +176,14 @@ class OtherCalls:
 
 def _shape(value: Any) -> Any:
     return getattr(value, "shape", None)
+
+
+def _squeezed(found: Finding) -> bool:
+    """Tell whether nothing but dimensions of size 1 is missing."""
+    if found.kind != "shape":
+        return False
+    came, wanted = ([n for n in _shape(v) if n != 1] for v in (found.actual, found.expected))
+    return came == wanted
 
 
 def narrowed(

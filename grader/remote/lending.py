@@ -10,15 +10,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from grader import nested
+from grader.answers.clock import processor_limit
 from grader.answers.handed import MOST_NOTED, Handed, source_of
 from grader.remote import trees
 from grader.remote.channel import WireError
 from grader.remote.lifted import are_levels, lifted, within
 from grader.remote.wire import Opened, Parcel
+from grader.trouble import TimeLimit
 
 if TYPE_CHECKING:
     from grader.remote.world import RemoteWorld
@@ -26,11 +29,14 @@ if TYPE_CHECKING:
 # enough for every use of what is lent; a worker must not make the judge work
 MOST_NUMBERS = 131_072
 LARGEST_SIZE = 256
+# a module may let each row meet each other one, in each of its heads
+MOST_MET = 2**18
 MOST_CALLS = 5_000
 MOST_OF_FUNCTIONS = 100_000
 MOST_MADE = 50
-# the judge works for a worker at most so many times what a check may take
+# the judge works for a worker at most so many times what a check may take, and a little at least
 MOST_WORK = 2.0
+LEAST_WORK = 0.1
 MOST_RECKONED = 2**27
 # bytes that all objects together may hold
 MOST_HELD = 2**28
@@ -99,10 +105,18 @@ class Lending:
 
     @contextlib.contextmanager
     def at_work(self) -> Iterator[None]:
-        """Count what the judge works for the worker; that is the submission's time, too."""
+        """Count what the judge works for the worker; that is the submission's time, too.
+
+        Raises:
+            WireError: it was more than a worker may ask for.
+        """
         began = time.thread_time()
+        left = MOST_WORK * self.world.patience.seconds - self._worked
         try:
-            yield
+            with processor_limit(max(left, LEAST_WORK)):
+                yield
+        except TimeLimit:
+            raise WireError("what is lent is asked too much") from None
         finally:
             took = time.thread_time() - began
             self._worked += took
@@ -119,7 +133,9 @@ class Lending:
             sizes = [size for value in message.tensors for size in value.shape]
             numbers = sum(value.numel() for value in message.tensors)
             largest = 0 if kind == "method" else max(sizes, default=0)
+            met = max((met_by_rows(value.shape) for value in message.tensors), default=0)
             too_much |= numbers > MOST_NUMBERS or largest > LARGEST_SIZE
+            too_much |= kind != "method" and met > MOST_MET
         if too_much:
             raise WireError("what is lent is asked too much")
 
@@ -233,6 +249,10 @@ class Lending:
         wanting = message.header.get("gradients") is True
         with torch.set_grad_enabled(wanting):
             value = made(*given[0], **given[1])
+        if wanting and isinstance(made, nn.Module):
+            self._kept += sum(met_by_rows(one.shape) for one in message.tensors)
+            if self._kept > MOST_KEPT:
+                raise WireError("what is lent is asked too much")
         parcel = self.world.parcel()
         say: dict[str, Any] = {"value": parcel.pack(value)}
         outputs = [one for one in parcel.sent if one.requires_grad]
@@ -271,6 +291,8 @@ class Lending:
             weight = trees.at(module, paths[0])
             if weight is None:
                 continue
+            if max(values.numel(), *values.shape, 0) > MOST_NUMBERS:
+                raise WireError("a weight of what is lent is too large")
             same = weight.shape == values.shape and weight.dtype == values.dtype
             if not same:
                 weight.data = values.clone()
@@ -298,6 +320,11 @@ class Lending:
                 weight.grad.copy_(gradient)
 
 
+def met_by_rows(shape: Sequence[int]) -> int:
+    """Return how many pairs of rows there are, if each meets each other one of its sequence."""
+    return math.prod(shape[:-1]) * max(shape[-2:], default=1)
+
+
 def how_lent(made: Any) -> str:
     """Say what is lent: a function, a class of modules, or one of other objects."""
     if not isinstance(made, type):
@@ -316,12 +343,26 @@ def called_with(message: Opened) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def reckoned(shapes: Sequence[Sequence[int]], given: Sequence[Any]) -> int:
     """Return about how many numbers a function makes at most of tensors of such shapes.
 
-    Each row of one tensor may meet each row, or each column, of another; a number may be a size.
+    Each row of one tensor may meet each row, or each column, of another; a number may be a size,
+    and where it is the only one beside lengths, the size of both sides of a mask.
     """
     rows = [math.prod(shape[:-1]) for shape in shapes]
     met = max((size for shape in shapes for size in shape[-2:]), default=1)
-    sizes = math.prod(abs(one) for one in given if type(one) is int and one)
-    return max(sum(map(math.prod, shapes)), max(rows, default=1) * met) * sizes
+    sizes = [abs(size) for one in given if (size := _whole(one)) is not None and size]
+    made = max(sum(map(math.prod, shapes)), max(rows, default=1) * met)
+    both = len(sizes) == 1 and all(len(shape) < 2 for shape in shapes)
+    return made * math.prod(sizes) * (sizes[0] if both else 1)
+
+
+def _whole(one: Any) -> int | None:
+    """Return the whole number that something is: an int, NumPy's, a tensor, or a float like one."""
+    if isinstance(one, Tensor):
+        one = one.item() if one.numel() == 1 else None
+    elif isinstance(one, np.ndarray | np.generic):
+        one = one.item() if one.size == 1 else None
+    if isinstance(one, float) and one.is_integer():
+        one = int(one)
+    return one if type(one) is int else None
 
 
 def _add_and_take_away(module: nn.Module, weights: Any, message: Opened) -> None:

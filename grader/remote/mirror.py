@@ -6,6 +6,7 @@ calls that one; what is done to the mirror's weights is told there before the ne
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import _IncompatibleKeys
 
 from grader.remote import trees
+from grader.remote.channel import WireError
 from grader.remote.claims import words
 from grader.remote.wire import NAMES, Opened, Parcel
 
@@ -207,6 +209,8 @@ def mirrored(world: RemoteWorld, number: int, said: Any, message: Opened) -> Twi
         if part.path:
             trees.attach(made[""], part.path, made[part.path])
     twin.root = made[""]
+    if sum(1 for _ in itertools.islice(trees.paths(twin.root), trees.MOST_PARTS + 1)) > len(parts):
+        raise WireError("a module's parts hold each other")
     for paths, values, wants in trees.weights_of(said.get("weights"), message):
         weight = nn.Parameter(values.clone(), requires_grad=wants and values.is_floating_point())
         for path in paths:

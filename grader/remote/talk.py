@@ -127,7 +127,7 @@ class Talk:
 
 
 def _joined(before: bytes, text: bytes, body: bytes | bytearray, changed: Changed = ()) -> bytes:
-    made = hashlib.sha256(b"%s%d:%s" % (before, len(text), text))
+    made = hashlib.sha256(b"%s%d:%d:%s" % (before, len(text), len(body), text))
     made.update(body)
     for number, now in changed:
         made.update(b"%d:%d:%s" % (number, len(now), now))

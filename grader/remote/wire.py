@@ -34,6 +34,8 @@ MOST_TENSORS = 4096
 MOST_DIMENSIONS = 16
 DEEPEST = 16
 LONGEST_TEXT = 4000
+# a key of a dictionary, if it is a number
+LARGEST_KEY = 2**31
 PADDING = [b"\0" * lacking for lacking in range(ALIGNED)]
 
 DTYPES = {
@@ -242,6 +244,9 @@ class Opened:
             key = self.unpack(pair[0], depth)
             if not isinstance(key, str | int | float | bool | None):
                 raise WireError("a key is none")
+            # larger numbers may all have one hash, and a dictionary of them takes for ever
+            if isinstance(key, int | float) and not abs(key) < LARGEST_KEY:
+                raise WireError("a key is too large")
             made[key] = self.unpack(pair[1], depth)
         return made
 

@@ -100,11 +100,14 @@ def situation(name: str, cites: Citation | None = None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def later_call(calls_before: int = 1) -> Iterator[None]:
-    """Note in what is found inside that it is of a call after others, if there were any."""
+    """Note in what is found or raised inside that it is of a call after others, if there were."""
     try:
         yield
     except Finding as found:
         found.is_later = calls_before > 0
+        raise
+    except Exception as error:
+        error.kit_later = calls_before > 0  # type: ignore[attr-defined]
         raise
 
 

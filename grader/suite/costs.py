@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from torch import Tensor, nn
+
+from grader import nested
 from grader.costs import Cost, Counting, Measure
 from grader.suite.case import Case
 from grader.suite.compare import Finding, same, situation
@@ -21,6 +24,10 @@ from grader.suite.promises import Citation
 
 # by so much a growth may miss what is promised: small sizes have parts that do not grow
 SLACK = 1.3
+# the largest tensor has at most so many bytes for each number that goes in or comes out: a right
+# answer's has 40, and beside something large that is always made nothing would be seen to grow
+CEILING = 64
+LEAST_NUMBERS = 1024
 # so many bytes may a process take besides tensors: code that is loaded, and what is freed late
 ROOM = 4 * 2**20
 NAMES: dict[Measure, str] = {
@@ -118,7 +125,26 @@ def _counted(answer: Any, draw: Draw, promised: Growth, value: int) -> tuple[Cou
                 with counting.way_back():
                     goes_back(output, [value for _, value in leaves])
         same(output, want, like=case.like(given, want))
+    _is_no_ballast(counting, sum(map(_numbers, nested.flat(*given, want))))
     return counting, case
+
+
+def _is_no_ballast(counting: Counting, numbers: int) -> None:
+    """Compare the largest tensor with what goes in and comes out."""
+    most = CEILING * max(LEAST_NUMBERS, numbers)
+    largest = max((counting.forward, counting.backward), key=lambda one: one.largest)
+    if largest.largest > most:
+        raise Finding("cost", NAMES["largest"], largest, None, (
+            f"it takes {_bytes(largest.largest)}, and {_number(numbers)} numbers go in and come "
+            "out: beside that it cannot be seen how the rest grows"
+        ))  # fmt: skip
+
+
+def _numbers(value: Any) -> int:
+    """Count the numbers of a tensor, or of a module's weights."""
+    if isinstance(value, nn.Module):
+        return sum(one.numel() for one in value.parameters())
+    return value.numel() if isinstance(value, Tensor) else 0
 
 
 def _fits(counting: Counting, value: int, size: str) -> None:

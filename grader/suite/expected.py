@@ -11,10 +11,11 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from grader import nested
 
@@ -32,11 +33,13 @@ class Tape:
     """What is expected in one check: for each name, the results in the order of their use.
 
     What is the same for every answer is worked out once: for the answer, and for all the slips
-    that it is held against.
+    that it is held against. What is made of something that an answer has changed, a model's weights
+    say, is the same for nobody else, and so it is kept with what it was made of.
     """
 
     def __init__(self, kept: Mapping[str, list[Any]] | None = None) -> None:
         self.kept: dict[str, list[Any]] = dict(kept or {})
+        self._made_of: dict[str, dict[int, int]] = {}
         self._used: dict[str, int] = {}
 
     def rewind(self) -> None:
@@ -52,18 +55,50 @@ class Tape:
 
         return go_back
 
-    def take(self, name: str, compute: Callable[[], Any]) -> Any:
-        """Return what is on the tape; at its end, work it out and keep it."""
+    def take(self, name: str, compute: Callable[[], Any], given: Sequence[Any] = ()) -> Any:
+        """Return what is on the tape; at its end, work it out and keep it.
+
+        Args:
+            name: what it is called there.
+            compute: works it out.
+            given: what it is made of; on a pack's tape nothing says what it was.
+        """
         kept, at = self.kept.setdefault(name, []), self._used.get(name, 0)
+        made_of = self._made_of.setdefault(name, {})
         if at == len(kept):
-            with on_tape(None):  # what it is made of need not be kept
-                made = compute()
-            kept.append(
-                nested.mapped(lambda one: one.detach() if isinstance(one, Tensor) else one, made)
-            )
+            made_of[at] = _mark(given)
+            kept.append(_alone(compute))
+        elif at in made_of and made_of[at] != _mark(given):
+            self._used[name] = at + 1
+            return _alone(compute)
         # not before: a pack does not hold everything that may be asked for
         self._used[name] = at + 1
         return kept[at]
+
+
+def _alone(compute: Callable[[], Any]) -> Any:
+    """Work something out; what it is made of need not be kept."""
+    with on_tape(None):
+        made = compute()
+    return nested.mapped(lambda one: one.detach() if isinstance(one, Tensor) else one, made)
+
+
+def _mark(given: Sequence[Any]) -> int:
+    """Return a number that another one has where anything in it is another."""
+    return hash(tuple(map(_marks, nested.flat(*given))))
+
+
+def _marks(one: Any) -> Any:
+    if isinstance(one, Tensor):
+        plain = one.detach().cpu().resolve_conj().resolve_neg()
+        plain = plain.float() if plain.dtype is torch.bfloat16 else plain  # NumPy does not know it
+        return one.dtype, one.shape, plain.numpy().tobytes()
+    if isinstance(one, nn.Module):
+        weights = (*one.named_parameters(), *one.named_buffers())
+        return type(one).__name__, one.training, *((n, _marks(w)) for n, w in weights)
+    if isinstance(one, torch.Generator):
+        return _marks(one.get_state())
+    return one if isinstance(one, str | int | float | bool | None) else type(one).__name__
 
 
 class _State:
@@ -101,9 +136,9 @@ def from_here() -> Callable[[], None]:
     return (lambda: None) if _State.tape is None else _State.tape.from_here()
 
 
-def worked_out(name: str, compute: Callable[[], Result]) -> Result:
-    """Return what `compute` gives, or what is on the tape of it."""
-    return compute() if _State.tape is None else _State.tape.take(name, compute)
+def worked_out(name: str, compute: Callable[[], Result], given: Sequence[Any] = ()) -> Result:
+    """Return what `compute` gives of what is given, or what is on the tape of it."""
+    return compute() if _State.tape is None else _State.tape.take(name, compute, given)
 
 
 def _off_tape(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -140,7 +175,7 @@ def reference(function: Callable[..., Result]) -> Callable[..., Result]:
                 f"inputs are drawn with the help of `{name}`, a @reference, of which a students' "
                 "pack has nothing but results: draw such inputs that it is not needed"
             )
-        return worked_out(name, lambda: function(*args, **kwargs))
+        return worked_out(name, lambda: function(*args, **kwargs), (args, kwargs))
 
     call.kit_reference = True  # type: ignore[attr-defined]
     call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]

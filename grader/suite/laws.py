@@ -480,7 +480,7 @@ def expected_gradients(
         ]
         return nested.mapped(_cut, want), alike, pull
 
-    return worked_out(f"gradients of {case.exercise}", compute)
+    return worked_out(f"gradients of {case.exercise}", compute, given)
 
 
 def _cut(value: Any) -> Any:
@@ -607,8 +607,8 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     if isinstance(case, Played):
         return
     label = "the output of a second, equal call, after what the first one gave was overwritten"
-    got = answer.after_overwriting(case.exercise, *given, **case.options)
     with later_call():
+        got = answer.after_overwriting(case.exercise, *given, **case.options)
         same(got, first, like=case.like(given, first), label=label)
 
 
@@ -633,8 +633,8 @@ def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:
         if put is not None:
             put(layer, inputs[1])
         want = case.want(inputs)
-        got = case.through(answer, layer, inputs)
         with later_call():
+            got = case.through(answer, layer, inputs)
             same(got, want, like=case.like(inputs, want), label=said)
 
 

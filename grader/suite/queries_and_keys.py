@@ -46,6 +46,11 @@ def some_mask(draw: Draw, *shape: int) -> Tensor:
     return mask
 
 
+def open_mask(draw: Draw, *shape: int) -> Tensor:
+    """Make a mask that is True everywhere: who skips it does not look at its shape."""
+    return draw.integers(0, 1, *shape) == 0
+
+
 def query_key_refusals(exercise: str) -> list[Refusal]:
     """List what every function of a query and a key refuses."""
 
@@ -77,6 +82,8 @@ def query_key_refusals(exercise: str) -> list[Refusal]:
              call((1, 5, 3), (7, 3))),
             ("`query` is [2, 5, 3] and `key` is [1, 2, 7, 3]", call((2, 5, 3), (1, 2, 7, 3))),
             ("`query` is [1, 2, 5, 3] and `key` is [2, 7, 3]", call((1, 2, 5, 3), (2, 7, 3))),
+            ("`query` is [2, 3, 5, 4] and `key` is [2, 1, 7, 4]", call((2, 3, 5, 4), (2, 1, 7, 4))),
+            ("`query` is [2, 1, 5, 4] and `key` is [2, 3, 7, 4]", call((2, 1, 5, 4), (2, 3, 7, 4))),
             ("`query` is [1, 3, 5, 4] and `key` is [1, 1, 3, 7, 4]",
              call((1, 3, 5, 4), (1, 1, 3, 7, 4))),
             ("`query` is [2, 5, 3] and `key` is [7, 3], without a batch",

@@ -176,6 +176,15 @@ def test_what_makes_all_scores_is_told_with_its_line(answer):
     assert cost.file == f"{STEM}.py"
 
 
+@pytest.mark.parametrize("measure", ["largest", "peak", "made"])
+def test_nothing_large_hides_what_grows(answer, measure):
+    ballast = NAIVE.replace("    scores =", "    torch.ones(2**22)\n    scores =")
+    finding = found(answer(ballast), promised(measure))
+    assert finding.kind == "cost"
+    assert finding.detail.startswith("it takes 16 MiB, and ")
+    assert finding.actual.text == "torch.ones(2**22)"
+
+
 @pytest.mark.parametrize("measure", ["largest", "peak"])
 def test_tiles_are_let_through(answer, measure):
     assert found(answer(TILED), promised(measure)) is None

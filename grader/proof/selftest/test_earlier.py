@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -284,7 +285,11 @@ def test_results_of_the_two_ways_never_mix():
 
 def test_what_a_call_may_come_to_is_reckoned_before_it_is_made():
     assert lending.reckoned([(65_536, 1), (65_536, 1)], ()) >= 65_536**2
-    assert lending.reckoned([], (10**6,)) >= 10**6
+    # a mask of one size has it on both sides, whoever's number it is
+    for size in (10**4, np.int64(10**4), np.array([10**4]), torch.tensor(10**4), 1e4):
+        assert lending.reckoned([], (size,)) >= 10**8
+    assert lending.reckoned([(256,)], (10**4,)) >= 256 * 10**8
+    assert lending.met_by_rows((15, 256, 32)) > lending.MOST_MET
     assert lending.reckoned([(40_000, 1, 3), (40_000, 1, 3)], ()) < lending.MOST_RECKONED / 100
 
 

@@ -222,6 +222,18 @@ def test_the_judge_survives_every_reply(seed):
     assert memory() - before < MOST_MEMORY
 
 
+def test_numbers_of_one_hash_are_no_keys():
+    colliding = {"d": [[(2**61 - 1) * k, 0] for k in range(1, 1001)]}
+    opened = wire.Opened({}, [], [], lambda *_: None)
+    with pytest.raises(WireError):
+        opened.unpack(colliding)
+    assert opened.unpack({"d": [[2**31 - 1, 0], [True, 1], ["a", 2]]}) == {
+        2**31 - 1: 0,
+        1: 1,
+        "a": 2,
+    }
+
+
 def test_every_value_arrives_as_it_was():
     for value in values():
         if isinstance(value, nn.Module) or type(value) is object:
