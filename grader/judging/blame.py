@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import sys
+import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,18 +81,24 @@ class Blame:
         self._last[exercise.full] = tuple(needed)
         return tuple(needed)
 
-    def suspects(self, exercise: Exercise) -> tuple[str, ...]:
+    def suspects(self, check: Check, exercise: Exercise, outcome: Outcome) -> tuple[str, ...]:
         """Name the earlier exercises that this one calls and that fail core checks of their own.
 
         For a students' pack, which has nothing that could stand in for them: there a slip of this
         exercise cannot be told from what a wrong one that it calls makes of it. Of those that
-        call each other it is the first.
+        call each other it is the first. An error comes from none that had not run before it.
         """
         if any(chapter.references for chapter in self.catalogue.chapters):
             return ()
         if exercise.full not in self._suspects:
             self._suspects[exercise.full] = self._look_for_suspects(exercise)
-        return self._suspects[exercise.full]
+        suspects = self._suspects[exercise.full]
+        found = outcome.finding
+        raised = outcome.error or (found.actual if found is not None else None)
+        if not suspects or not isinstance(raised, BaseException):
+            return suspects
+        ran = self._run_in(check)
+        return tuple(name for name in suspects if name in ran)
 
     def lets_through(self, check: Check, exercise: Exercise, outcome: Outcome) -> tuple[str, ...]:
         """Name the first earlier exercise that had to refuse a misfit that came through.
@@ -106,6 +114,21 @@ class Blame:
             ):
                 return (other.full,)
         return ()
+
+    def _run_in(self, check: Check) -> set[str | None]:
+        """List the exercises whose code runs in a check."""
+        codes = set()
+
+        def note(frame: types.FrameType, *_: object) -> None:
+            codes.add(frame.f_code)
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            run(check, self.world, self.setting, tape=self.tape_of(check))
+        finally:
+            sys.setprofile(before)
+        return {self.world.owner(code) for code in codes}
 
     def _look_for_suspects(self, exercise: Exercise) -> tuple[str, ...]:
         wrong = {

@@ -180,7 +180,7 @@ class Judge:
             return None
         try:
             if not self.proving:
-                suspects = self.blame.suspects(exercise)
+                suspects = self.blame.suspects(check, exercise, outcome)
                 outcome.blame = suspects or self.blame.culprits(check, exercise)
                 outcome.suspects = bool(suspects)
                 if not outcome.blame:

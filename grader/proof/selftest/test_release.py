@@ -347,6 +347,17 @@ def test_the_pack_blames_the_deepest(released, tmp_path):
     assert "mend that first" in done.stdout
 
 
+def test_the_pack_blames_nothing_that_had_not_run(released, tmp_path):
+    answers = tmp_path / "answers"
+    shutil.copytree(places.SOLUTIONS, answers)
+    change(answers / "ex04_softmax.py", "return powers / total", "return powers * total")
+    change(answers / "ex06_heads.py", "        super().__init__()\n", "")
+    command = ("-m", "pytest", "-q", f"--answers={answers}", "-p", "no:cacheprovider")
+    done = run_in(released, *command, "-k", "ex06 and MultiHeadAttention")
+    assert "`super().__init__()` is missing" in done.stdout
+    assert "mend that first" not in done.stdout
+
+
 def test_a_pack_knows_one_seed(released):
     done = run_in(released, "-m", "pytest", "--seed", "1", "-p", "no:cacheprovider")
     assert "this pack holds what is right for seed 0 only" in done.stderr
