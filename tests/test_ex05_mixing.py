@@ -305,7 +305,7 @@ REFUSALS = [
     refusal(
         "self_attention", "ValueError: `x` has fewer than two dimensions.",
         ("`x` is [7], with 1 dimension", refused("self_attention", tokens_weights, _0=(7,))),
-        ("`x` is [7], with 1 dimension, and the future is closed",
+        ("`x` is [7], with 1 dimension, and `causal` is True",
          lambda a, d: a.self_attention(d(7), *tokens_weights(d)[1:], causal=True)),
     ),
     refusal(

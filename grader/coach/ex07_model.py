@@ -2196,7 +2196,8 @@ def repeats_the_last_word(model, words, vocabulary):
 
 @predict.slip(NO_TRACE)
 def stays_in_eval_mode(model, words, vocabulary):
-    """The model stays in eval mode: keep `model.training` and put it back."""
+    """The model stays in eval mode: keep the flag of each part, `model.modules()`, and put it
+    back."""
     model.eval()
     return _best(model, words, vocabulary)
 

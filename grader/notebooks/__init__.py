@@ -4,6 +4,6 @@ What is imported from here is what a notebook's own cells call; torch and the su
 with the first call.
 """
 
-from grader.notebooks.cells import check, hint, show, start
+from grader.notebooks.cells import check, hint, quiz, show, start, why
 
-__all__ = ["check", "hint", "show", "start"]
+__all__ = ["check", "hint", "quiz", "show", "start", "why"]

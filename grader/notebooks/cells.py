@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-COMMAND = re.compile(r"python\s+-m\s+grader\s+(hint|show)\s+(\w+)")
+COMMAND = re.compile(r"python\s+-m\s+grader\s+(hint|quiz|show|why)\s+(\w+)")
 CHECKS = re.compile(r"pytest tests/test_ex\d\d_\w+\.py::(\w+)")
 
 
@@ -45,7 +45,7 @@ def check(name: str, *, device: str = "cpu", seconds: float = 10.0) -> None:
     def judge() -> None:
         from grader.notebooks.checking import checked
 
-        print(_in_cells(checked(_named(name), space, device, seconds)))
+        print(in_cells(checked(_named(name), space, device, seconds)))
 
     _quietly(judge)
 
@@ -63,7 +63,7 @@ def show(name: str, *, text: str | None = None) -> Any:
         from grader.notebooks.drawing import drawn
 
         found = drawn(_named(name), space, text)
-        found.text = _in_cells(found.text)
+        found.text = in_cells(found.text)
         return found
 
     return _quietly(draw)
@@ -82,9 +82,45 @@ def hint(name: str) -> None:
             with contextlib.redirect_stdout(io.StringIO()) as said:
                 main(["hint", name])
             told = said.getvalue().rstrip("\n").split("\n")
-        print(_in_cells("\n".join(told)))
+        print(in_cells("\n".join(told)))
 
     _quietly(tell)
+
+
+def quiz(name: str | None = None, *, seed: int | None = None) -> None:
+    """Ask the questions of a chapter or on a function, and say the answers with their reasons.
+
+    Args:
+        name: `softmax`, or a whole chapter; None: the notebook's own.
+        seed: for the same numbers as before.
+    """
+    space = sys._getframe(1).f_globals
+    _quietly(lambda: _asks("quiz", name or _chapter(space), seed))
+
+
+def why(name: str | None = None, *, seed: int | None = None) -> None:
+    """Ask one question about a function that is solved, in the notebooks and files as saved.
+
+    Args:
+        name: `softmax`, or a whole chapter; None: the notebook's own.
+        seed: for the same question as before.
+    """
+    space = sys._getframe(1).f_globals
+    _quietly(lambda: _asks("why", name or _chapter(space), seed))
+
+
+def _asks(command: str, name: Any, seed: int | None) -> None:
+    from grader.cli import main
+
+    main([command, _named(name), *([] if seed is None else ["--seed", str(seed)])])
+
+
+def _chapter(space: dict[str, Any]) -> str:
+    from grader.notebooks.session import KEY
+
+    if KEY not in space:
+        raise ValueError("say which: no chapter has been started here")
+    return str(space[KEY].stem)
 
 
 def _named(name: Any) -> str:
@@ -92,7 +128,7 @@ def _named(name: Any) -> str:
     return name if isinstance(name, str) else str(getattr(name, "__name__", name))
 
 
-def _in_cells(text: str) -> str:
+def in_cells(text: str) -> str:
     """Name the commands that a cell has as a cell calls them."""
     return CHECKS.sub(r'check("\1")', COMMAND.sub(r'\1("\2")', text))
 

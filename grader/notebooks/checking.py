@@ -31,6 +31,8 @@ MOST_MESSAGES = 3
 # how long each check may take, if nothing else is said
 SECONDS = 10.0
 MOST_PRINTED = 2000
+# what these stand for is imported, and defined in no cell
+MODULES = frozenset(("F", "math", "nn", "np", "numpy", "torch"))
 AGAIN = (
     "The same code as at the last check: if you have changed its cell, run that cell first, then "
     "this one."
@@ -236,7 +238,7 @@ def _notes(session: Session, exercise: Exercise, failed: list[Judged]) -> list[s
     for one in failed:
         error = one.outcome.error
         name = getattr(error, "name", None) if isinstance(error, NameError) else None
-        if name and name not in session.space:
+        if name and name not in session.space and name not in MODULES:
             lines.append(f"No cell that has been run defines `{name}`: run the cells above first.")
             break
     made = session.space.get(exercise.name)

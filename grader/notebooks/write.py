@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from grader.notebooks.cells import in_cells
 from grader.notebooks.chapter import ChapterText, Part, read_chapter
 from grader.notebooks.text import markdown, prose
 
@@ -35,7 +36,7 @@ if KIT != os.path.abspath(".."):
     !"{sys.executable}" -m pip install -q -e "{KIT}"
 sys.path.append(KIT)
 
-from grader.notebooks import check, hint, show, start
+from grader.notebooks import check, hint, quiz, show, start, why
 
 start("STEM")"""
 
@@ -45,7 +46,8 @@ HOW = """\
 Run the cells from the top, with Shift and Enter. Replace a `raise NotImplementedError` by your
 code, run that cell, then the check beneath it. After a change run the cell again: a check judges
 what was run, not what is written. `show` draws what your function does, `hint("NAME")` gives the
-next of three hints.
+next of three hints. `quiz()` asks the questions of the chapter, and says the answers with their
+reasons; `why()` asks one about a function that you have solved and saved.
 
 Hand in this file, as `STEM.ipynb`, beside your others. What counts are the cells in which the
 stubs stood, and the imports and helpers that they use. Nothing else in here is run. `pytest` and
@@ -91,7 +93,7 @@ def _cells(chapter: ChapterText, v4: Any) -> list[Any]:
 
     cells = [
         code("set-up", SET_UP.replace("STEM", chapter.stem)),
-        text("text", markdown(chapter.text)),
+        text("text", in_cells(markdown(chapter.text))),
         text("how", HOW.replace("STEM", chapter.stem)),
         code("imports", chapter.header),
     ]

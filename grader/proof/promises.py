@@ -56,7 +56,11 @@ def _not_there(exercise: Exercise, citation: Citation) -> str:
     if not citation:
         return f"{located(path, 0)}: {exercise.name}'s stub has nothing under Returns to cite"
     place = located(path, line_of(path, citation))
-    return f"{place}: no one sentence of {exercise.name}'s stub begins with {citation!r}"
+    return (
+        f"{place}: no one sentence of {exercise.name}'s stub begins with {citation!r}; what counts "
+        "stands above Args, under Returns or Raises, or behind the first sentence on an argument, "
+        "and begins with a capital letter"
+    )
 
 
 def _strange_names(chapter: Chapter, explains: Mapping[str, object], figure: Figure) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import io
 import shutil
 import sys
@@ -102,7 +103,7 @@ class Sitting:
         except (EOFError, KeyboardInterrupt):
             print()
             raise SittingEnded from None
-        if not sys.stdin.isatty():
+        if not sys.stdin.isatty() and not hasattr(builtins, "__IPYTHON__"):
             print(reply)  # what came through a pipe does not stand on the screen by itself
         if reply.lower() in QUIT:
             raise SittingEnded

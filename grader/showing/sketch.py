@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader import nested
 from grader.pictures.model import DocumentNumbers, Panel, Picture, Row, Scale
 from grader.showing import example
 from grader.showing.example import Example
@@ -82,16 +83,27 @@ class Sketch:
 
     # running the answer
 
-    def call(self, name: str, *args: Any, want: Any = None, **options: Any) -> Made:
+    def call(
+        self, name: str, *args: Any, want: Any = None, part: nested.Path = (), **options: Any
+    ) -> Made:
         """Call a function of the answer, and the right arithmetic beside it.
 
         Args:
             name: of this chapter, or in full.
             args: plain values, or what other calls made.
             want: what is right, where the suite has no arithmetic for it.
+            part: which part of the output is meant, as ("mean",) of a dict or (0,) of a tuple.
             options: keyword arguments of the call.
         """
-        return self.use(name, lambda function, args: function(*args, **options), *args, want=want)
+
+        def way(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+            output = function(*args, **options)
+            try:
+                return nested.at(output, part)
+            except LookupError:
+                return output  # which is no tensor, and is told as that
+
+        return self.use(name, way, *args, want=want)
 
     def use(
         self, name: str, way: Callable[[Callable[..., Any], tuple[Any, ...]], Any], *args: Any,

@@ -111,6 +111,17 @@ def test_a_message_names_the_part_that_is_wrong(kit, tmp_path, wrong, said):
 
 
 SUITE, COACH = f"tests/test_{STEM}.py", f"grader/coach/{STEM}.py"
+DRAWING = """
+
+from grader.pictures.drawings import draws
+
+
+@draws(summarise)
+def draw_summarise(sketch):
+    \"\"\"What two tokens have in common.\"\"\"
+    made = sketch.call("summarise", torch.tensor([[1.0, 4.0], [3.0, 0.0]]), part=("largest",))
+    sketch.draw("largest", made, ["both"], range(2))
+"""
 PROBLEMS = [
     (SUITE, '@check("advance")', '@check("advanse")', "checks advanse, which the coach does not"),
     (SUITE, '@check("advance")\n', "", "test_advance_by_hand checks no exercise"),
@@ -246,3 +257,16 @@ def test_a_chapter_says_itself_what_is_forbidden_and_what_mistakes_show(kit, cha
     assert set(ended.values()) == {"passed"}
     # three by law, and the one that is called otherwise
     assert graded.stdout.splitlines()[2].endswith("4 of 4")
+
+
+def test_a_part_of_an_output_is_drawn(kit, changed, tmp_path):
+    last = "torch.softmax(self.shares(tokens), -1)\n        return tokens * share, share\n"
+    changed(COACH, last, last + DRAWING)
+    drawn = run(kit, "grader", "--answers", "solutions", "show", "summarise")
+    assert "largest" in drawn.stdout
+    assert "error" not in drawn.stdout + drawn.stderr
+    text = (kit / "solutions" / f"{STEM}.py").read_text(encoding="utf-8")
+    (tmp_path / f"{STEM}.py").write_text(text.replace('"largest": tok', '"most": tok'))
+    drawn = run(kit, "grader", "--answers", str(tmp_path), "show", "summarise")
+    assert "expected a tensor, got dict" in drawn.stdout
+    assert "Traceback" not in drawn.stdout + drawn.stderr

@@ -598,6 +598,22 @@ def test_stale_cells_are_noticed(bench, capsys):
 def test_a_forgotten_cell_is_named(bench, capsys):
     bench.run("def softmax(scores, dim=-1): return _helper(scores)\ncheck('softmax')")
     assert "No cell that has been run defines `_helper`" in capsys.readouterr().out
+    bench.run("def softmax(scores, dim=-1): return np.exp(scores)\ncheck('softmax')")
+    said = capsys.readouterr().out
+    assert "an import is missing" in " ".join(said.split())
+    assert "No cell that has been run" not in said
+
+
+def test_a_notebook_asks_its_questions(bench, capsys, monkeypatch):
+    replies = iter(["", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(replies))
+    bench.run("from grader.notebooks import quiz\nquiz(seed=3)")
+    said = capsys.readouterr().out
+    assert "on ex04_softmax. Nothing is scored or kept." in said
+    assert "The answer: " in said
+    assert "Question 2 of" in said
+    bench.run("quiz('no_such')")
+    assert "no chapter or exercise is called `no_such`" in capsys.readouterr().err
 
 
 def test_an_earlier_chapter_that_is_mended_is_taken_anew(bench, tmp_path, solution, capsys):
