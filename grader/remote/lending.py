@@ -53,6 +53,7 @@ class Lending:
         self._copies: dict[int, nn.Module] = {}
         self._objects: dict[int, Any] = {}
         self._next = 1
+        self._works = False
         self._start()
 
     def _start(self) -> None:
@@ -112,15 +113,25 @@ class Lending:
         """
         began = time.thread_time()
         left = MOST_WORK * self.world.patience.seconds - self._worked
+        before, self._works = self._works, True
         try:
             with processor_limit(max(left, LEAST_WORK)):
                 yield
         except TimeLimit:
             raise WireError("what is lent is asked too much") from None
         finally:
+            self._works = before
             took = time.thread_time() - began
             self._worked += took
             self.world.patience.total += took
+
+    def hears(self, reply: Opened) -> None:
+        """Bound what something of the answer's gives to what is lent, which goes on with it."""
+        if not self._works:
+            return
+        sizes = [max(value.numel(), *value.shape, 0) for value in reply.tensors]
+        if sum(sizes) > MOST_NUMBERS:
+            raise WireError("what is lent is given too much")
 
     def count(self, kind: str, message: Opened) -> None:
         """Count a question of the worker's; there is an end to them, and to their size."""

@@ -443,6 +443,7 @@ class RemoteWorld(End):
         home: str,
     ) -> Any:
         with self._sense():
+            self.lending.hears(reply)
             self._listen(reply)
             self._join(reply, leaves)
             for value, meta in zip(reply.tensors, reply.metas, strict=True):

@@ -274,6 +274,29 @@ def test_what_is_kept_for_the_way_back_has_an_end(hear, solution, wanting):
     assert (verdicts["values[attention]"] == "passed") != wanting
 
 
+GIVES_TOO_MUCH = """
+
+class _Cache:
+    length = 0
+
+    def update(self, key, value):
+        return torch.ones(2**21, 1), torch.ones(2**21, 0)
+
+
+def partial_attention(query, key, value, mask=None):
+    from ex11_cache import attend_with_cache
+
+    attend_with_cache(torch.ones(64, 1), torch.ones(64, 1), torch.ones(64, 0), _Cache())
+    return query, query
+"""
+
+
+def test_what_is_given_to_a_reference_has_an_end(hear, solution):
+    heard = hear("partial_attention", ex12_flash=solution("ex12_flash") + GIVES_TOO_MUCH)
+    (told,) = {message for check, *_, message in heard if check == "values[partial_attention]"}
+    assert "what is lent is given too much" in " ".join(told.split())
+
+
 def test_results_of_the_two_ways_never_mix():
     exercises = tuple(catalogue().select("softmax"))
     own, over = (
