@@ -495,19 +495,31 @@ def gradients_match(
     within: Tolerance | None = None,
 ) -> None:
     """Pull the output with a gradient and compare what arrives at the leaves."""
-    for path, gradient in nested.leaves(pull):
-        if gradient is not None and not nested.at(output, path).requires_grad:
-            part = f" from {nested.spoken(path)}" if path else ""
-            raise Finding("no gradient", f"`{leaves[0][0]}`{part}", detail="any input")
-    got = pulled(output, [value for _, value in leaves], pull)
+    wanted = [path for path, one in nested.leaves(pull) if one is not None]
+    cut = [path for path in wanted if not nested.at(output, path).requires_grad]
+    if cut == wanted != []:
+        raise _is_cut_off(leaves, cut[0])
+    got = pulled(output, [value for _, value in leaves], _where_it_goes(output, pull))
     for (name, _), arrived, right in zip(leaves, got, expected, strict=True):
         if right is None:
             continue
         if arrived is None:
             raise Finding("no gradient", f"`{name}`", detail="one input")
+        if cut:  # not before: an output may depend on this input alone
+            continue
         allowed = (within or tolerance.of(right.dtype)).beside(right)
         with of_gradients():
             same(arrived, right, label=f"the gradient of `{name}`", within=allowed)
+    if cut:
+        raise _is_cut_off(leaves, cut[0])
+
+
+def _is_cut_off(leaves: list[tuple[str, Tensor]], path: nested.Path) -> Finding:
+    """Say from which output nothing goes back."""
+    several = len(leaves) > 1 and path
+    name = "the inputs" if several else f"`{leaves[0][0]}`"
+    part = f" from {nested.spoken(path)}" if path else ""
+    return Finding("no gradient", f"{name}{part}", detail="any input")
 
 
 def pulled(output: Any, leaves: list[Tensor], pull: Any) -> list[Tensor | None]:
