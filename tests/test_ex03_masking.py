@@ -8,6 +8,7 @@ from grader.suite import (
     Rule,
     check,
     checks_by_law,
+    in_any_words,
     later_call,
     reference,
     refusal,
@@ -177,7 +178,8 @@ EXPLAINS = {
     "decoder_mask": ("Both masks", "Padding is masked", "What it finds"),
     "apply_mask": ("It is never larger", "A large negative"),
 }
-globals().update(checks_by_law(CASES, SPECIAL, REFUSALS))
+OWN_WORDS = ("padding_mask", "apply_mask")  # decoder_mask hands on to padding_mask
+globals().update(checks_by_law(CASES, SPECIAL, in_any_words(REFUSALS, *OWN_WORDS)))
 
 
 @check("causal_mask")
