@@ -102,7 +102,10 @@ CASES = [SOFTMAX, OVER_COLUMNS, WEIGHTS, WITH_MASK]
 
 
 def far_below(draw):
-    return (draw.tensor([[-1e10] * 7, [-1e30] * 7, [-3e38] * 7]),)
+    # four of each row are the largest
+    return (
+        draw.tensor([[x * far for x in (1, 2, 1, 3, 1, 2, 1)] for far in (-1e10, -1e30, -1e38)]),
+    )
 
 
 def softmax_case(label, inputs, cites, *, polish=False, **options):
