@@ -94,8 +94,8 @@ class Blame:
             self._suspects[exercise.full] = self._look_for_suspects(exercise)
         suspects = self._suspects[exercise.full]
         found = outcome.finding
-        raised = outcome.error or (found.actual if found is not None else None)
-        if not suspects or not isinstance(raised, BaseException):
+        raised = outcome.error is not None or (found is not None and found.kind == "refused badly")
+        if not suspects or not raised:
             return suspects
         ran = self._run_in(check)
         return tuple(name for name in suspects if name in ran)
