@@ -25,6 +25,7 @@ from grader.coach.common import (
     Common,
     common_slip,
 )
+from grader.coach.relations import SQUEEZED, relation
 from grader.judging.evidence import Evidence, alike, equal_evidence
 from grader.judging.outcome import Outcome, is_time_limit
 from grader.judging.run import Setting, run, torch_as_it_was
@@ -89,7 +90,7 @@ class OtherCalls:
         if (
             found is not None
             and found.what == OUTPUT
-            and not _squeezed(found)
+            and not (found.kind == "shape" and relation(found.actual, found.expected) == SQUEEZED)
             and self._is_right_alone(exercise, found, call)
         ):
             return TOGETHER
@@ -176,14 +177,6 @@ class OtherCalls:
 
 def _shape(value: Any) -> Any:
     return getattr(value, "shape", None)
-
-
-def _squeezed(found: Finding) -> bool:
-    """Tell whether nothing but dimensions of size 1 is missing."""
-    if found.kind != "shape":
-        return False
-    came, wanted = ([n for n in _shape(v) if n != 1] for v in (found.actual, found.expected))
-    return came == wanted
 
 
 def narrowed(

@@ -94,8 +94,7 @@ def quiz(name: str | None = None, *, seed: int | None = None) -> None:
         name: `softmax`, or a whole chapter; None: the notebook's own.
         seed: for the same numbers as before.
     """
-    space = sys._getframe(1).f_globals
-    _quietly(lambda: _asks("quiz", name or _chapter(space), seed))
+    _ask("quiz", name, seed, sys._getframe(1).f_globals)
 
 
 def why(name: str | None = None, *, seed: int | None = None) -> None:
@@ -105,22 +104,22 @@ def why(name: str | None = None, *, seed: int | None = None) -> None:
         name: `softmax`, or a whole chapter; None: the notebook's own.
         seed: for the same question as before.
     """
-    space = sys._getframe(1).f_globals
-    _quietly(lambda: _asks("why", name or _chapter(space), seed))
+    _ask("why", name, seed, sys._getframe(1).f_globals)
 
 
-def _asks(command: str, name: Any, seed: int | None) -> None:
-    from grader.cli import main
+def _ask(command: str, name: Any, seed: int | None, space: dict[str, Any]) -> None:
+    """Give a command that asks, about what is named or else the notebook's own chapter."""
 
-    main([command, _named(name), *([] if seed is None else ["--seed", str(seed)])])
+    def ask() -> None:
+        from grader.cli import main
+        from grader.notebooks.session import KEY
 
+        if name is None and KEY not in space:
+            raise ValueError("say which: no chapter has been started here")
+        about = space[KEY].stem if name is None else _named(name)
+        main([command, about, *([] if seed is None else ["--seed", str(seed)])])
 
-def _chapter(space: dict[str, Any]) -> str:
-    from grader.notebooks.session import KEY
-
-    if KEY not in space:
-        raise ValueError("say which: no chapter has been started here")
-    return str(space[KEY].stem)
+    _quietly(ask)
 
 
 def _named(name: Any) -> str:

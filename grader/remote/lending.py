@@ -129,8 +129,7 @@ class Lending:
         """Bound what something of the answer's gives to what is lent, which goes on with it."""
         if not self._works:
             return
-        sizes = [max(value.numel(), *value.shape, 0) for value in reply.tensors]
-        if sum(sizes) > MOST_NUMBERS:
+        if sum(map(_extent, reply.tensors)) > MOST_NUMBERS:
             raise WireError("what is lent is given too much")
 
     def count(self, kind: str, message: Opened) -> None:
@@ -144,7 +143,7 @@ class Lending:
             sizes = [size for value in message.tensors for size in value.shape]
             numbers = sum(value.numel() for value in message.tensors)
             largest = 0 if kind == "method" else max(sizes, default=0)
-            met = max((met_by_rows(value.shape) for value in message.tensors), default=0)
+            met = max((reckoned([value.shape], ()) for value in message.tensors), default=0)
             too_much |= numbers > MOST_NUMBERS or largest > LARGEST_SIZE
             too_much |= kind != "method" and met > MOST_MET
         if too_much:
@@ -175,9 +174,9 @@ class Lending:
             self._numbers += work
             wanting = header.get("gradients") is True
             wanting &= any(value.requires_grad for value in tensors)
-            self._kept += work if wanting else 0
-            if self._numbers > MOST_RECKONED or self._kept > MOST_KEPT:
+            if self._numbers > MOST_RECKONED:
                 raise WireError("what is lent is asked too much")
+            self._keeps(work if wanting else 0)
             made = functools.partial(lifted, lent, levels) if levels else lent
             return self._called(made, [], given, message)
         raise WireError("what is lent is something else")
@@ -185,9 +184,7 @@ class Lending:
     def _constructed(
         self, lent: type, seed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[dict[str, Any], Parcel]:
-        if any(
-            type(size) is int and abs(size) > LARGEST_SIZE for size in (*args, *kwargs.values())
-        ):
+        if any(abs(_whole(size) or 0) > LARGEST_SIZE for size in (*args, *kwargs.values())):
             raise ValueError("a size is too large")
         self._counts_one_more()
         if type(seed) is not int or not 0 <= seed < 2**31:
@@ -199,6 +196,12 @@ class Lending:
         if not isinstance(made, nn.Module):
             return self._keep(made), parcel
         return {"module": self.lend(made, parcel)}, parcel
+
+    def _keeps(self, numbers: int) -> None:
+        """Count what stays for the way back."""
+        self._kept += numbers
+        if self._kept > MOST_KEPT:
+            raise WireError("what is lent is asked too much")
 
     def _keep(self, made: Any) -> dict[str, Any]:
         self._next += 1
@@ -261,9 +264,7 @@ class Lending:
         with torch.set_grad_enabled(wanting):
             value = made(*given[0], **given[1])
         if wanting and isinstance(made, nn.Module):
-            self._kept += sum(met_by_rows(one.shape) for one in message.tensors)
-            if self._kept > MOST_KEPT:
-                raise WireError("what is lent is asked too much")
+            self._keeps(sum(reckoned([one.shape], ()) for one in message.tensors))
         parcel = self.world.parcel()
         say: dict[str, Any] = {"value": parcel.pack(value)}
         outputs = [one for one in parcel.sent if one.requires_grad]
@@ -302,7 +303,7 @@ class Lending:
             weight = trees.at(module, paths[0])
             if weight is None:
                 continue
-            if max(values.numel(), *values.shape, 0) > MOST_NUMBERS:
+            if _extent(values) > MOST_NUMBERS:
                 raise WireError("a weight of what is lent is too large")
             same = weight.shape == values.shape and weight.dtype == values.dtype
             if not same:
@@ -331,9 +332,9 @@ class Lending:
                 weight.grad.copy_(gradient)
 
 
-def met_by_rows(shape: Sequence[int]) -> int:
-    """Return how many pairs of rows there are, if each meets each other one of its sequence."""
-    return math.prod(shape[:-1]) * max(shape[-2:], default=1)
+def _extent(value: Tensor) -> int:
+    """Return how many numbers a tensor has, or of none how long it is."""
+    return max(value.numel(), *value.shape, 0)
 
 
 def how_lent(made: Any) -> str:
@@ -355,23 +356,22 @@ def reckoned(shapes: Sequence[Sequence[int]], given: Sequence[Any]) -> int:
     """Return about how many numbers a function makes at most of tensors of such shapes.
 
     Each row of one tensor may meet each row, or each column, of another; a number may be a size,
-    and where it is the only one beside lengths, the size of both sides of a mask.
+    and where it is the only one beside lengths, the size of both sides of a mask. Beside a tensor
+    a float is none, but a base or a rate.
     """
     rows = [math.prod(shape[:-1]) for shape in shapes]
     met = max((size for shape in shapes for size in shape[-2:]), default=1)
-    sizes = [abs(size) for one in given if (size := _whole(one)) is not None and size]
+    sizes = [abs(size) for one in given if (size := _whole(one, floats=not shapes))]
     made = max(sum(map(math.prod, shapes)), max(rows, default=1) * met)
     both = len(sizes) == 1 and all(len(shape) < 2 for shape in shapes)
     return made * math.prod(sizes) * (sizes[0] if both else 1)
 
 
-def _whole(one: Any) -> int | None:
-    """Return the whole number that something is: an int, NumPy's, a tensor, or a float like one."""
-    if isinstance(one, Tensor):
-        one = one.item() if one.numel() == 1 else None
-    elif isinstance(one, np.ndarray | np.generic):
-        one = one.item() if one.size == 1 else None
-    if isinstance(one, float) and one.is_integer():
+def _whole(one: Any, *, floats: bool = False) -> int | None:
+    """Return the whole number that stands in an int, in NumPy's kinds or in a tensor, or None."""
+    if isinstance(one, Tensor | np.ndarray | np.generic) and math.prod(one.shape) == 1:
+        one = one.item()
+    if floats and isinstance(one, float) and one.is_integer():
         one = int(one)
     return one if type(one) is int else None
 

@@ -497,7 +497,7 @@ def gradients_match(
     """Pull the output with a gradient and compare what arrives at the leaves."""
     wanted = [path for path, one in nested.leaves(pull) if one is not None]
     cut = [path for path in wanted if not nested.at(output, path).requires_grad]
-    if cut == wanted != []:
+    if wanted and cut == wanted:
         raise _is_cut_off(leaves, cut[0])
     got = pulled(output, [value for _, value in leaves], _where_it_goes(output, pull))
     for (name, _), arrived, right in zip(leaves, got, expected, strict=True):

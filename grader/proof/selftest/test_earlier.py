@@ -312,7 +312,9 @@ def test_what_a_call_may_come_to_is_reckoned_before_it_is_made():
     for size in (10**4, np.int64(10**4), np.array([10**4]), torch.tensor(10**4), 1e4):
         assert lending.reckoned([], (size,)) >= 10**8
     assert lending.reckoned([(256,)], (10**4,)) >= 256 * 10**8
-    assert lending.met_by_rows((15, 256, 32)) > lending.MOST_MET
+    assert lending.reckoned([(15, 256, 32)], ()) > lending.MOST_MET
+    # a base is no size
+    assert lending.reckoned([(45,)], (24, 10000.0)) == lending.reckoned([(45,)], (24, 1.5))
     assert lending.reckoned([(40_000, 1, 3), (40_000, 1, 3)], ()) < lending.MOST_RECKONED / 100
 
 
