@@ -32,11 +32,11 @@ def start(stem: str) -> None:
     _quietly(begin)
 
 
-def check(name: str, *, device: str = "cpu", seconds: float = 10.0) -> None:
+def check(name: str | None = None, *, device: str = "cpu", seconds: float = 10.0) -> None:
     """Judge a function that the notebook defines, and print what pytest would say of it.
 
     Args:
-        name: `softmax`, `ex04_softmax.softmax`, or a whole chapter.
+        name: `softmax`, `ex04_softmax.softmax`, or a whole chapter; None: the notebook's own.
         device: where to run it: `cpu`, `cuda`, `mps` or another that PyTorch has here.
         seconds: how long each check may take.
     """
@@ -45,16 +45,16 @@ def check(name: str, *, device: str = "cpu", seconds: float = 10.0) -> None:
     def judge() -> None:
         from grader.notebooks.checking import checked
 
-        print(in_cells(checked(_named(name), space, device, seconds)))
+        print(in_cells(checked(_meant(name, space), space, device, seconds)))
 
     _quietly(judge)
 
 
-def show(name: str, *, text: str | None = None) -> Any:
+def show(name: str | None = None, *, text: str | None = None) -> Any:
     """Draw what a function that the notebook defines does.
 
     Args:
-        name: `softmax`, or a whole chapter.
+        name: `softmax`, or a whole chapter; None: the notebook's own.
         text: your own words, for those pictures that are about words.
     """
     space = sys._getframe(1).f_globals
@@ -62,25 +62,30 @@ def show(name: str, *, text: str | None = None) -> Any:
     def draw() -> Any:
         from grader.notebooks.drawing import drawn
 
-        found = drawn(_named(name), space, text)
+        found = drawn(_meant(name, space), space, text)
         found.text = in_cells(found.text)
         return found
 
     return _quietly(draw)
 
 
-def hint(name: str) -> None:
-    """Print the next of three hints for a function, or what a word means."""
+def hint(name: str | None = None) -> None:
+    """Print the next of three hints for a function, or what a word means.
+
+    Args:
+        name: `softmax`, or a word that has a card; None: the notebook's chapter.
+    """
     space = sys._getframe(1).f_globals
 
     def tell() -> None:
         from grader.cli import main
         from grader.notebooks.hinting import hinted
 
-        told = hinted(_named(name), space)
+        about = _meant(name, space)
+        told = hinted(about, space)
         if told is None:
             with contextlib.redirect_stdout(io.StringIO()) as said:
-                main(["hint", name])
+                main(["hint", about])
             told = said.getvalue().rstrip("\n").split("\n")
         print(in_cells("\n".join(told)))
 
@@ -112,18 +117,24 @@ def _ask(command: str, name: Any, seed: int | None, space: dict[str, Any]) -> No
 
     def ask() -> None:
         from grader.cli import main
-        from grader.notebooks.session import KEY
 
-        if name is None and KEY not in space:
-            raise ValueError("say which: no chapter has been started here")
-        about = space[KEY].stem if name is None else _named(name)
-        main([command, about, *([] if seed is None else ["--seed", str(seed)])])
+        main([command, _meant(name, space), *([] if seed is None else ["--seed", str(seed)])])
 
     _quietly(ask)
 
 
-def _named(name: Any) -> str:
-    """Return a name; a function or a class that was handed over has one, too."""
+def _meant(name: Any, space: dict[str, Any]) -> str:
+    """Return the name of what is meant; a function or a class that was handed over has one, too.
+
+    Raises:
+        ValueError: nothing is named, and the notebook has no chapter yet.
+    """
+    from grader.notebooks.session import KEY
+
+    if name is None and KEY not in space:
+        raise ValueError("say which: no chapter has been started here")
+    if name is None:
+        return str(space[KEY].stem)
     return name if isinstance(name, str) else str(getattr(name, "__name__", name))
 
 

@@ -483,6 +483,24 @@ def test_a_hint_is_of_what_was_run_and_a_function_is_as_good_as_its_name(
     assert "float64" in capsys.readouterr().out
 
 
+def test_where_nothing_is_named_the_chapter_is_meant(bench, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(hinting.places, "ROOT", tmp_path)
+    bench.run("from grader.notebooks import hint, show")
+    bench.run(OVERFLOWS + "check()")
+    assert "softmax            wrong, " in capsys.readouterr().out
+    bench.run("hint()")
+    assert "Your answer now: exp of a large score is infinity" in capsys.readouterr().out
+    bench.run(solutions("ex04_softmax")["softmax"] + "\n\nhint()")
+    assert "ex04_softmax.attention_weights: not run in this session" in capsys.readouterr().out
+    bench.run(solutions("ex04_softmax")["attention_weights"] + "\n\nhint()")
+    assert "ex04_softmax: every function is solved." in capsys.readouterr().out
+    bench.run("drawn = show()")
+    assert all(name in bench.space["drawn"].text for name in ("softmax", "attention_weights"))
+    bench.space.pop("__kit__")
+    bench.run("hint()")
+    assert capsys.readouterr().out == "say which: no chapter has been started here\n"
+
+
 def test_the_messages_are_those_of_pytest(bench, submission, solution, capsys):
     code = solution("ex04_softmax").replace("def softmax", "def _") + "\n\n" + OVERFLOWS
     known = catalogue()
