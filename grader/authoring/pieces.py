@@ -73,7 +73,7 @@ def $name(x):
     mean = sum(x.unbind(-2)) / x.shape[-2]
     return x - mean[..., None, :], mean
 """),
-    Template("""    Case("$name", tokens, $name),
+    Template("""    Case("$name", some_tokens, $name),
 """),
     Template("""    refusal(
         "$name",

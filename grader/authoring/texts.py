@@ -47,7 +47,7 @@ CASES = Template("""
 # How each is called, at whatever sizes
 
 
-def tokens(draw, *batch, n=5, d=3):
+def some_tokens(draw, *batch, n=5, d=3):
     return (draw(*batch, n, d),)
 $inputs
 

@@ -55,7 +55,7 @@ def test_the_pages_example_is_proved(kit):
 
 
 def test_what_new_writes_is_proved_and_counts(kit):
-    assert run(kit, "grader", "new", NEW, "weigh", "Share").returncode == 0
+    assert run(kit, "grader", "new", NEW, "tokens", "Share").returncode == 0
     again = run(kit, "grader", "new", NEW)
     assert again.returncode == 2
     assert f"exercises/{NEW}.py is there already" in again.stderr
