@@ -1669,6 +1669,8 @@ def test_predict_leaves_no_trace(answer, draw):
 @check("predict", about="calls", cites=LEAVES)
 def test_predict_inputs_unchanged(answer, draw):
     words, vocabulary = ["not", "like"], dict(VOCABULARY)
+    with torch.no_grad():  # who switches gradients on at the end may be called with them off
+        predicts(answer, caller(draw), "not like", called("not like"))
     got = answer.predict(model=caller(draw), words=words, vocabulary=vocabulary)
     same_words = answer.became(words) == ["not", "like"]
     holds(same_words, "the input `words`", "it was changed by the call")

@@ -763,6 +763,14 @@ def columns_plus_ones(x, weight, bias=None):
     return weight @ x if bias is None else weight @ x + 1 + 0 * bias[:, None]
 
 
+@_columns_slip(TURN)
+def columns_reshaped_instead_of_turned(x, weight, bias=None):
+    """`view` and `reshape` keep the numbers in order and only cut them into new rows: it takes a
+    transpose, `.mT`, to make rows of columns."""
+    *batch, d_in, n = x.shape
+    return _plus(x.reshape(*batch, n, d_in) @ weight.mT, bias).mT
+
+
 @_columns_slip(WAYS)
 def columns_entry_by_entry(x, weight, bias=None):
     """`*` multiplies entry by entry: a projection is a matrix product, `@`."""
@@ -840,6 +848,14 @@ def keys_with_keys(query, key):
 def last_feature_alone(query, key):
     """Only the last feature counts: the loop overwrites the sum, write += in place of =."""
     return query[..., -1:] @ _turned(key[..., -1:])
+
+
+@_scores_slip(ONE_ROW)
+def as_many_keys_as_queries(query, key):
+    """Your loop over the keys runs as often as there are queries: there may be more keys, or fewer,
+    and each has a column of its own."""
+    columns = [(query * key[..., j : j + 1, :]).sum(-1) for j in range(query.shape[-2])]
+    return torch.stack(columns, -1)
 
 
 @_scores_slip(STRIDES)

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from grader.coach import Task, card
+from grader.coach.common import Common
 from grader.pictures.drawings import draws
 
 FORMULA = (
@@ -257,6 +258,13 @@ def twice_d_k(query, key):
     """You divided by d_k and by 2: in `scores / d_k ** 1 / 2` the power comes before the division,
     so put the half in brackets."""
     return _raw(query, key) / (key.shape[-1] * 2)
+
+
+@_scaled_slip(READ)
+def divisor_of_another_call(query, key):
+    """Right for keys that are 3 wide, and wrong for others: you kept the divisor of an earlier
+    call, or wrote a number. Work it out in each call, from the width of the keys."""
+    return _raw(query, key) / 3**0.5
 
 
 @_scaled_slip(READ)
@@ -567,6 +575,19 @@ def one_spread_for_each_entry(d_k, pairs, generator=None):
     """You took a deviation for each entry, [d_k]: add the entries up first, then take it."""
     query, key = _drawn(d_k, pairs, generator)
     return (query * key).std(0)
+
+
+# What the chapter's own differences show
+
+FINDINGS = (
+    Common(
+        "torchs_own_generator_moved",
+        lambda found: found.label == "torch's own generator",
+        "You seeded torch's own generator, or drew from it, though one was handed over: draw every "
+        "number with `generator=generator`.",
+        GENERATOR,
+    ),
+)
 
 
 # What `grader show` draws

@@ -94,6 +94,12 @@ def not_itself(n, device=None):
     return _keys(n, device) < _queries(n, device)
 
 
+@causal_mask.slip(ITSELF)
+def first_row_repaired(n, device=None):
+    """Only the first token sees itself: every one may, so compare with j <= i, not j < i."""
+    return (_keys(n, device) < _queries(n, device)) | (_queries(n, device) + _keys(n, device) == 0)
+
+
 @causal_mask.slip(CAUSAL)
 def one_step_ahead(n, device=None):
     """Each query sees one token of the future: the edge of your triangle is one place too far to

@@ -111,6 +111,13 @@ def left_at_the_end(scores, dim=-1):
 
 
 @softmax.slip(SLICE)
+def moved_back_by_a_swap(scores, dim=-1):
+    """You moved `dim` to the end, and brought it back by swapping two dimensions: in between lie
+    others that have moved up. Use movedim(-1, dim), or transpose both ways."""
+    return _share(_exp(scores, dim), dim).movedim(dim, -1).transpose(dim, -1)
+
+
+@softmax.slip(SLICE)
 def over_everything(scores, dim=-1):
     """All your weights together sum to 1: the sum ran over the whole tensor, not over `dim`."""
     powers = torch.exp(scores - _largest(scores))

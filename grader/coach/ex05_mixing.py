@@ -493,6 +493,14 @@ def attention_weights_on_their_side(query, key, value, mask=None):
     return _weights(query, key, mask).mT @ value
 
 
+@attention.slip(BLIND)
+def zeros_as_wide_as_the_queries(query, key, value, mask=None):
+    """Where nothing may be looked at, your zeros are as wide as the queries: what comes out is as
+    wide as the values, [*batch, q, d_v]."""
+    blind = mask is not None and not mask.any()
+    return torch.zeros_like(query) if blind else _attend(query, key, value, mask)
+
+
 @attention.slip(VALUES)
 def keys_handed_over(query, key, value, mask=None):
     """You mixed the keys: they only decide how much, and the values are what is handed over."""

@@ -823,6 +823,15 @@ class w_o_forgotten(_Layer):
         return mixed
 
 
+@MultiHeadAttention.slip(ROLES)
+class values_from_the_keys(_Layer):
+    """The values are made of the keys, w_v(w_k(memory)): w_v is applied to the memory itself."""
+
+    def project(self, x, memory):
+        keys = self.w_k(memory)
+        return self.w_q(x), keys, self.w_v(keys)
+
+
 @MultiHeadAttention.slip(OUTPUT)
 class w_o_on_the_values(_Layer):
     """w_o was applied to the values, before the heads: it is applied to the joined heads, after

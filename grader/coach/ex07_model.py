@@ -565,6 +565,14 @@ def _mean(x, lengths=None):
     return _kept(x, lengths).sum(1) / lengths[:, None]
 
 
+@mean_pool.slip(POOLED)
+def longest_first(x, lengths=None):
+    """The means are right, but in the order of the lengths: put them back in the order of the
+    batch."""
+    means, real = _mean(x, _checked(x, lengths)), _checked(x, lengths)
+    return means[torch.argsort(real, descending=True, stable=True)]
+
+
 @mean_pool.slip(PADDING)
 def padding_counted(x, lengths=None):
     """The sum leaves the padding out, but you divide by n: divide by each sequence's length."""
@@ -1842,6 +1850,19 @@ def one_sequence_at_a_time(model, ids, targets, steps=200, lr=0.05, lengths=None
     return losses
 
 
+@train.slip(NUMBER_OF_STEPS)
+def last_step_left_out(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """The loop ends after the last loss and before its step: the weights change once for each
+    loss, so `steps` times."""
+    losses, downhill = [], Downhill(model.parameters(), lr)
+    for step in range(steps):
+        loss = _loss(model, ids, targets, lengths)
+        losses.append(loss.detach().item())
+        if step < steps - 1:
+            downhill.step(loss)
+    return losses
+
+
 @train.slip(GRADIENT)
 def no_backward(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """No gradient is computed, so no weight moves: `loss.backward()` is missing, or the optimiser's
@@ -2240,8 +2261,8 @@ def leaves_gradients(model, words, vocabulary):
 
 @predict.slip(NO_TRACE)
 def gradients_off_for_good(model, words, vocabulary):
-    """Gradients stay switched off after the call: use `with torch.no_grad():`, which switches them
-    on again at its end."""
+    """You switched gradients off or on for good: use `with torch.no_grad():`, which puts back at
+    its end what was before."""
     torch.set_grad_enabled(False)
     return _best(model, words, vocabulary)
 

@@ -602,6 +602,13 @@ def all_pairs_scored(query, key, value, window):
     return _over_all(query, key, value, lambda i, j: (j <= i) & (i - j < window))
 
 
+@_slip(UNDER)
+def causal_alone_within_a_block(query, key, value, window):
+    """Each block sees enough keys, but within it the mask is only causal: its later queries see
+    more than a window. Use `window_mask` for the block."""
+    return _over_all(query, key, value, lambda i, j: (j <= i) & (j > i // window * window - window))
+
+
 @_slip(GROWS)
 def each_window_worked_out_whole(query, key, value, window):
     """The numbers are right, but for each position you work out the attention of its whole window,

@@ -577,6 +577,10 @@ def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
     output, _ = case.ask(answer, given)
     _unchanged(answer, case, given, before)
     same(output, want, like=case.like(before, want))
+    # who switches gradients on at the end may be called with them off
+    with torch.no_grad(), situation("gradients off"):
+        output, _ = case.ask(answer, copied(before))
+        same(output, want, like=case.like(before, want))
     given = case.twins(case.given(draw.using(torch.float64)))
     if case.tensors(given):
         before = copied(given)

@@ -1,13 +1,14 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
-Fifteen lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+Sixteen lots, by people who had seen neither the suites nor the coach; each says what is wrong.
 They are told by the checks, and make up the classes that the benchmark grades. Behind its function
 stands in brackets which slip each is, or those that say it alike; where nothing does, no slip of
 ours says what is wrong. What the twelfth lot was called at first sight was judged by others who
 had seen nothing of the kit: of 219 answers 204 rightly, 2 wrongly, and 13 by no name. Of the 130
 of the fourteenth 128 were rejected at first sight, and named as we read it: 116 rightly, 3 wrongly
 and 9 by no name. Of the 140 of the fifteenth 137, of which two lacked an import: 121 rightly, 3
-wrongly and 11 by no name.
+wrongly and 11 by no name. Of the 140 of the sixteenth 139, of which one lacked an import: 126
+rightly, 2 wrongly and 10 by no name.
 
 A further lot is by somebody who looked for what no check draws: right answers, wrong in special
 cases alone.
