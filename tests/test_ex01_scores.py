@@ -176,11 +176,11 @@ NO_BIAS = "None: no bias"
 CASES = [
     Case("dot_product", two_vectors, dot_product, documents=({"d": 5}, {"d": 4})),
     Case("naive_scores", tokens, naive_scores, documents=({"n": 3, "d": 5},)),
-    Case("project_rows", rows, project_rows, documents=(IN_002,), cites=NO_BIAS),
+    Case("project_rows", rows, project_rows, documents=(IN_002,)),
     Case("project_rows", rows_bias, project_rows, "bias"),
-    Case("project_linear", linear, project_linear, documents=(IN_001,), cites=NO_BIAS),
+    Case("project_linear", linear, project_linear, documents=(IN_001,)),
     Case("project_linear", linear_bias, project_linear, "bias"),
-    Case("project_columns", columns, project_columns, documents=(IN_002,), cites=NO_BIAS),
+    Case("project_columns", columns, project_columns, documents=(IN_002,)),
     Case("project_columns", columns_bias, project_columns, "bias"),
     Case(
         "dot_product_scores", query_key, dot_product_scores,
@@ -200,13 +200,16 @@ def silent(inputs):
 
 
 SPECIAL = [
-    Case(f"project_{way}", silent(inputs), right, "bias_of_zeros", everywhere=True, polish=True)
-    for way, inputs, right in (
-        ("rows", rows_bias, project_rows),
-        ("linear", linear_bias, project_linear),
-        ("columns", columns_bias, project_columns),
+    Case(right.__name__, inputs, right, "no_bias", {"bias": None}, cites=NO_BIAS)
+    for inputs, right in (
+        (rows, project_rows), (linear, project_linear), (columns, project_columns)
     )
-]
+] + [
+    Case(right.__name__, silent(inputs), right, "bias_of_zeros", everywhere=True, polish=True)
+    for inputs, right in (
+        (rows_bias, project_rows), (linear_bias, project_linear), (columns_bias, project_columns)
+    )
+]  # fmt: skip
 
 
 def projection_refusals(exercise, x, weight, wrong_weight, words):
