@@ -215,6 +215,13 @@ def test_softmax_of_large_scores_in_float64(answer, draw):
     of_large_scores(answer, draw, torch.float64)
 
 
+@check("softmax", about="dtypes", cites="The weights, in the shape of `scores`")
+def test_softmax_of_large_scores_in_float16(answer, draw):
+    """Catches a maximum that is taken off only where float32 would overflow."""
+    given = draw.tensor([[40, 39, 37], [13, 12, 14], [-20, -18, -19]], torch.float16)
+    same(answer.softmax(given), softmax(given.double()), like=given)
+
+
 @check("softmax", cites="The weights, in the shape of `scores`")
 def test_softmax_of_rows_far_apart(answer, draw):
     given = draw.tensor([[900.0, 901.0], [0.0, 1.0], [-900.0, -899.0]])

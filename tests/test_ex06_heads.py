@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import itertools
 from dataclasses import dataclass
 
 import torch
@@ -939,14 +940,17 @@ def test_module_called_again(answer, draw):
         want = right(*given, weights, 3)
         with later_call(turn):
             same(call(module, *given), want, like=x, label=said)
-    call(module, x, memory, mask)
-    for put, how in ((nn.Module.load_state_dict, ""), (stepped, " as an optimizer does it")):
-        other = draw_weights(draw, 6, bias=True)
-        put(module, other)
-        want = right(x, memory, mask, other, 3)
-        said = f"the output of a further, equal call, after the weights were changed{how}"
-        with later_call():
-            same(call(module, x, memory, mask), want, like=x, label=said)
+    changes = (nn.Module.load_state_dict, ""), (stepped, " as an optimizer does it")
+    for training, (put, how) in itertools.product((True, False), changes):
+        module.train(training)
+        for inputs in ((x, memory, mask), (x, None, None)):
+            call(module, *inputs)
+            other = draw_weights(draw, 6, bias=True)
+            put(module, other)
+            want = right(*inputs, other, 3)
+            said = f"the output of a further, equal call, after the weights were changed{how}"
+            with later_call():
+                same(call(module, *inputs), want, like=x, label=said)
 
 
 @check("MultiHeadAttention", about="calls", cites=[Rule("arguments"), "None: `x` itself"])

@@ -11,7 +11,6 @@ from grader.suite import (
     check,
     checks_by_law,
     exact,
-    in_any_words,
     printed,
     reference,
     refusal,
@@ -268,12 +267,7 @@ REFUSALS = [
     ),
 ]  # fmt: skip
 EXPLAINS = {}
-# what chapter 2 refuses of queries and keys that were turned, it refuses in its own words
-OWN_WORDS = (
-    "rotary_angles", "rotate_pairs", "rotate_halves", "pairs_to_halves", "two dimensions", "odd",
-    "positions",
-)  # fmt: skip
-globals().update(checks_by_law(CASES, SPECIAL, in_any_words(REFUSALS, *OWN_WORDS)))
+globals().update(checks_by_law(CASES, SPECIAL, REFUSALS))
 
 # room for powers that are worked out in float32 in one way or another
 DIGITS_OF_FLOAT32 = Tolerance(4e-6, 1e-12)

@@ -210,6 +210,8 @@ REFUSALS = [
         "window_mask", "ValueError: `sinks` is below 0.",
         ("`sinks` is -1", lambda a, _: a.window_mask(3, 5, 2, -1)),
         ("`sinks` is -4", lambda a, _: a.window_mask(3, 5, 2, sinks=-4)),
+        ("`sinks` is -2, and `window` is larger than 5 keys",
+         lambda a, _: a.window_mask(3, 5, 7, -2)),
     ),
     refusal(
         "window_attention",

@@ -600,8 +600,7 @@ REFUSALS = [
     ),
     refusal(
         "DecoderBlock", "ValueError: `x` has fewer than two dimensions",
-        # one row passes the norm; whoever it is handed on to refuses it in words of his own
-        ("`x` is [12], with 1 dimension", lambda a, d: block_of(a, d)(d(12)), ()),
+        ("`x` is [12], with 1 dimension", lambda a, d: block_of(a, d)(d(12))),
         ("`x` is 9 wide and d_model is 12", lambda a, d: block_of(a, d)(d(2, 5, 9))),
         ("`x` is 1 wide and d_model is 12", lambda a, d: block_of(a, d)(d(2, 5, 1))),
     ),

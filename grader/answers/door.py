@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import traceback
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -274,6 +275,8 @@ class Answer:
             goes_on.append((call, None if there else self._before()))
 
         def after(_: Any, args: Any, kwargs: Any, result: Any) -> Any:  # noqa: ARG001
+            if not goes_on:  # a hook of the answer's own has refused before
+                return None
             call, begun = goes_on.pop()
             return None if begun is None else self._after(begun, call, result)
 
@@ -301,6 +304,17 @@ class Answer:
         made = self._replaced.get(name) or self._world.function(self._stem, name)
         twice = getattr(made, "twice", None) or functools.partial(call_again, made)
         return self._made(made, call, lambda: twice(args, kwargs, same=same))
+
+    def was_handed_on(self, error: BaseException) -> bool:
+        """Tell whether an error was raised in another chapter, to which this one had handed on."""
+        known = getattr(error, "kit_frames", None)  # of an error that came over the wire
+        if known is None:
+            frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+            files = [self._world.called(frame.f_code.co_filename) for frame in frames]
+        else:
+            files = [Path(frame.filename).name for frame in known]
+        last = next(filter(None, reversed(files)), "")
+        return last.startswith(tuple(stem for stem in self._world.names if stem != self._stem))
 
     def became(self, value: Any) -> Any:
         """Return what calls made of an input that they were handed; itself, if nothing."""

@@ -400,7 +400,7 @@ def gradients_at_drawn_sizes(answer: Any, draw: Draw, case: Case) -> None:
     """Gradients are right at any sizes, in any batch, and whatever the order of what comes in."""
     batch = [draw.one_of(FEW), draw.one_of(FEW)]
     with situation("sizes that were drawn"):
-        gradients(answer, draw, _drawn(draw, case, SOME, batch), swapped)
+        gradients(answer, draw, _drawn(draw, case, SOME, batch), turned_round)
 
 
 def gradients_of_one_input(answer: Any, draw: Draw, case: Case) -> None:
@@ -562,6 +562,14 @@ def turned(values: Tensor) -> Tensor:
     return values.movedim(0, -1).contiguous().movedim(-1, 0)
 
 
+def turned_round(values: Tensor) -> Tensor:
+    """Return equal values, laid out with all dimensions in the other order: none can be joined."""
+    if values.dim() < 2:
+        return spaced(values)
+    other = tuple(reversed(range(values.dim())))
+    return values.permute(other).contiguous().permute(other)
+
+
 def spaced(values: Tensor) -> Tensor:
     """Return equal values with gaps between them."""
     return torch.stack([values, values], -1)[..., 0]
@@ -630,8 +638,14 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
 
 def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:
     """A module is right after a call with other inputs, and after its weights were changed."""
+    for training in (True, False):
+        with situation(f"{'train' if training else 'eval'} mode"):
+            _called_again_in_mode(answer, draw, case, training)
+
+
+def _called_again_in_mode(answer: Any, draw: Draw, case: ModuleCase, training: bool) -> None:
     given, other, last = case.given(draw), case.given(draw), case.given(draw)
-    layer, want = case.make(answer, given), case.want(given)
+    layer, want = case.make(answer, given).train(training), case.want(given)
     same(case.through(answer, layer, given), want, like=case.like(given, want))
     for said, inputs, put in (
         ("the output of a second call, with other inputs", (*given[:2], *other[2:]), None),

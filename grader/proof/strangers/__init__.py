@@ -10,8 +10,8 @@ and 9 by no name. Of the 140 of the fifteenth 137, of which two lacked an import
 wrongly and 11 by no name. Of the 140 of the sixteenth 139, of which one lacked an import: 126
 rightly, 2 wrongly and 10 by no name.
 
-A further lot is by somebody who looked for what no check draws: right answers, wrong in special
-cases alone.
+Two further lots are by people who looked for what no check draws: right answers, wrong in special
+cases alone. Of the 60 of the second 53 were rejected at first sight.
 """
 
 from __future__ import annotations
