@@ -97,9 +97,9 @@ WRONG = {
         "Only the diagonal is wrong: it is 3 times the right one",
     ),
     "cut": (
-        "ex01_scores.dot_product_scores",
-        "_scores = dot_product_scores\ndef dot_product_scores(query, key):\n"
-        "    return _scores(query, key)[..., : query.shape[-2]]",
+        "ex01_scores.project_linear",
+        "_linear = project_linear\ndef project_linear(x, weight, bias=None):\n"
+        "    return _linear(x, weight, bias)[..., :-1]",
         "right as far as it goes, but it ends too early",
     ),
     "handed on": (
