@@ -553,12 +553,12 @@ def test_a_mistake_of_devices_is_polish_and_names_the_cell(bench, capsys):
     in_ipython(bench, 7, code.replace("exp(scores - peak)", "exp(scores - peak) + torch.zeros(1)"))
     bench.run("check('softmax')")
     said = capsys.readouterr().out
-    assert said.startswith("ex04_softmax.softmax: right, 3 things to polish\n")
+    assert said.startswith("ex04_softmax.softmax: right, 4 things to polish\n")
     assert "`torch.zeros(1)` was made on the CPU" in " ".join(said.split())
     assert "    cell [7], line 32, in softmax\n        powers = torch.exp(scores" in said
     assert said.count("  Polish       softmax is right for ordinary inputs. This can wait") == 2
     bench.run("check('ex04_softmax')")
-    assert capsys.readouterr().out.startswith("softmax            right, 3 things to polish\n")
+    assert capsys.readouterr().out.startswith("softmax            right, 4 things to polish\n")
 
 
 def test_what_only_waits_is_not_called_wrong(bench, tmp_path, solution, capsys):
