@@ -569,8 +569,7 @@ def _mean(x, lengths=None):
 def longest_first(x, lengths=None):
     """The means are right, but in the order of the lengths: put them back in the order of the
     batch."""
-    means, real = _mean(x, _checked(x, lengths)), _checked(x, lengths)
-    return means[torch.argsort(real, descending=True, stable=True)]
+    return _mean(x, lengths)[_checked(x, lengths).argsort(descending=True, stable=True)]
 
 
 @mean_pool.slip(PADDING)

@@ -131,9 +131,9 @@ def _meant(name: Any, space: dict[str, Any]) -> str:
     """
     from grader.notebooks.session import KEY
 
-    if name is None and KEY not in space:
-        raise ValueError("say which: no chapter has been started here")
     if name is None:
+        if KEY not in space:
+            raise ValueError("say which: no chapter has been started here")
         return str(space[KEY].stem)
     return name if isinstance(name, str) else str(getattr(name, "__name__", name))
 
