@@ -401,6 +401,7 @@ SPECIAL = [
     reading(text_in(2, 3, 1, window=1), label="window-itself_alone"),
     reading(text_in(4, 1, 1, window=50), label="window-longer_than_the_text"),
     reading(text_in(2, 1, 1, batch=(2, 3)), label="two_batches"),
+    reading(text_in(30, 1, 6), label="many_tokens"),
 ]  # fmt: skip
 
 # How a step grows: what comes before it is made and not counted. Lengths are powers of two, where

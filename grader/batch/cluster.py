@@ -111,9 +111,9 @@ def _files(folder: Path, asked: int | None, usual: int) -> dict[Shard, Path]:
     there = {int(one[1]) for one in named if one}
     of = asked or min(there or {usual})
     if there - {of}:
-        held = ", ".join(map(str, sorted(there)))
-        raise ValueError(f"{folder} holds a batch cut into {held} parts: --shards {held}, or "
-                         "another folder")  # fmt: skip
+        held = " and ".join(map(str, sorted(there)))
+        other = "another folder" if len(there) > 1 else f"--shards {held}, or another folder"
+        raise ValueError(f"{folder} holds a batch cut into {held} parts: {other}")
     shards = [shard_of(f"{part}/{of}") for part in range(1, of + 1)]
     return {shard: folder / f"part-{shard.part}-of-{of}.db" for shard in shards}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from grader.batch.handed_in import changed
 from grader.batch.names import listed, shortened
 from grader.batch.sources import MOST_NAMED
 from grader.batch.submissions import Submission, stem
@@ -131,10 +133,6 @@ def _student(path: Path) -> str:
     return COPY.sub("", stem(path)).casefold()
 
 
-def _changed(submission: Submission) -> float:
-    if submission.loose is not None:
-        return max(path.lstat().st_mtime for _, path in submission.loose.files)
-    if submission.path.is_dir():
-        inside = [path.lstat().st_mtime for path in submission.path.rglob("ex*")]
-        return max(inside, default=submission.path.stat().st_mtime)
-    return submission.path.lstat().st_mtime
+def _changed(submission: Submission) -> dt.datetime:
+    never = dt.datetime.min.replace(tzinfo=dt.timezone.utc)
+    return max(changed(submission).values(), default=never)

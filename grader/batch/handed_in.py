@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from grader.batch.folders import everything
 from grader.batch.meant import meant
-from grader.batch.members import like_a_chapter
+from grader.batch.members import Member, like_a_chapter, uppermost
+from grader.batch.sources import Unusable
 from grader.batch.submissions import Submission
 from grader.batch.uploads import uploads_in
 from grader.course.times import Times
@@ -18,12 +20,14 @@ from grader.course.times import Times
 
 def times_of_files(submissions: Iterable[Submission]) -> Times:
     """Take for each chapter when its file was last changed; of an archive, when that was."""
-    return Times({one.identity: _latest(one) for one in submissions})
+    return Times({one.identity: changed(one) for one in submissions})
 
 
-def _latest(submission: Submission) -> dict[str, dt.datetime]:
+def changed(submission: Submission) -> dict[str, dt.datetime]:
+    """Return when what counts of it was last changed, by chapter; "" stands for all of them."""
     found: dict[str, dt.datetime] = {}
-    with contextlib.suppress(OSError):  # what cannot be looked into is told, and has no time
+    # what cannot be looked into is told, and has no time
+    with contextlib.suppress(OSError, Unusable):
         for stem, moment in _moments(submission):
             found[stem] = max(moment, found.get(stem, moment))
     return found
@@ -36,11 +40,20 @@ def _moments(submission: Submission) -> Iterator[tuple[str, dt.datetime]]:
     elif path.is_file():
         yield "", _changed(path)
     else:
-        chapters = [one.name for one in everything(path) if like_a_chapter(one.name)]
-        yield from ((_stem(name), _changed(path / name)) for name in chapters)
+        chapters = _chapters_in(path)
+        yield from ((_stem(one.name), _changed(path / one.name)) for one in chapters)
         if not chapters:
             # a learning platform has put a folder around the archive
             yield from (("", _changed(upload)) for upload in uploads_in(path))
+
+
+def _chapters_in(path: Path) -> list[Member]:
+    """List the chapters of the folder that is read: copies below it have no time of their own."""
+    folders: dict[str, list[Member]] = defaultdict(list)
+    for one in everything(path):
+        if like_a_chapter(one.name) and not one.hidden:
+            folders[str(one.path.parent).casefold()].append(one)
+    return [one for folder in uppermost(folders) for one in folders[folder]]
 
 
 def _stem(name: str) -> str:

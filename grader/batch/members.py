@@ -123,7 +123,7 @@ def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
             passed_over.append(f"{member.name} is hidden: give it a name without a dot in front")
         else:
             folders[str(member.path.parent).casefold()].append(member)
-    for folder in _uppermost(folders):
+    for folder in uppermost(folders):
         _refuse_twins(folders[folder])
         files = _named(folders[folder], told)
         if files:
@@ -138,8 +138,12 @@ def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
     raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
 
 
-def _uppermost(folders: Mapping[str, Sequence[Member]]) -> list[str]:
-    """Return the folder to read; it may be below others, but not beside another."""
+def uppermost(folders: Mapping[str, Sequence[Member]]) -> list[str]:
+    """Return the folder to read; it may be below others, but not beside another.
+
+    Raises:
+        Unusable: it lies beside another.
+    """
     if not folders:
         return []
     depth = {folder: len(PurePosixPath(folder).parts) for folder in folders}

@@ -159,5 +159,7 @@ class Table:
         return said
 
     def _wrong(self, key: str, says: str) -> CourseError:
-        given = f"not {self._said[key]!r}" if key in self._said else "and it is missing"
+        said = self._said.get(key)
+        given = f"not {said.isoformat() if isinstance(said, dt.date | dt.time) else repr(said)}"
+        given = given if key in self._said else "and it is missing"
         return CourseError(f"{self.where}: `{key}` is {says}, {given}")

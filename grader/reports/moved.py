@@ -88,8 +88,8 @@ def compare(run: Run, earlier: EarlierScores) -> Moved:
     now = {encodable(submission.identity): submission for submission in run.submissions}
     for name, submission in now.items():
         if name in earlier.scores:
-            # a submission that could not be graded then has no score but on the CPU
-            before = earlier.scores[name][submission.counted] or 0.0
+            # who could not be graded then, or not on this device, has no score there
+            before = earlier.scores[name].get(submission.counted) or 0.0
             moves.append(ScoreMove(submission.identity, before, number(submission.final)))
     moves.sort(key=lambda move: -abs(move.now - move.before))
     return Moved(

@@ -127,7 +127,13 @@ class TimedSender:
             self._clock.start()
 
     def _late(self, full: str) -> None:
-        """Say where the answer is stuck, and end this process."""
+        """Say where the answer is stuck, and end this process, also where nobody listens."""
+        try:
+            self._say_late(full)
+        finally:
+            os._exit(0)
+
+    def _say_late(self, full: str) -> None:
         from grader.judging.explain import explain_time_limit
         from grader.judging.outcome import Outcome
         from grader.showing.workbench import stand_in_check
@@ -141,7 +147,6 @@ class TimedSender:
         outcome = Outcome("timeout", frames=list(stack))
         message = explain_time_limit(stand_in_check(full), outcome, guilty or full)
         self.send({"late": full, "message": message})
-        os._exit(0)
 
 
 def world_of(answers: str | None) -> World:

@@ -292,6 +292,11 @@ def test_an_earlier_report_of_schema_2_is_read(tmp_path):
     one = {"id": "anna", "score": {"cpu": 12.5}, "max": 30.0, "beyond": {}, "exercises": []}
     path.write_text(json.dumps({"schema": 2, "submissions": [one]}))
     assert moved.compare(later(), moved.read(path)).up == (moved.ScoreMove("anna", 12.5, 30.0),)
+    # where they are graded on another device now, they have no score to compare
+    mps = replace(
+        later(), submissions=[replace(one, devices=("mps",)) for one in later().submissions]
+    )
+    assert [move.before for move in moved.compare(mps, moved.read(path)).up] in ([], [0.0])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from grader.batch.by_course import course_for
 from grader.batch.handed_in import times_of_files
-from grader.batch.submissions import Submission
+from grader.batch.submissions import Submission, find
 from grader.chapters import catalogue
 from grader.cli import main
 from grader.course.rules import applied, unknown_students
@@ -202,7 +202,7 @@ def test_the_pass_mark_is_of_the_maximum(rules):
          "[[week]] 2: ex01_scores.dot_product counts already in week 1"),
         ('[[week]]\nchapters = "ex01_scores"\ndeadline = 2026-10-05', "`deadline` is a date with"),
         ('[[week]]\nchapters = "ex01_scores"\ndeadline = 2026-10-05T10:00:00',
-         "its distance from UTC"),
+         "its distance from UTC, as in 2026-10-05T23:59:00+02:00, not 2026-10-05T10:00:00"),
         ('[[week]]\nchapters = "ex01_scores"\npoints = 3', "[[week]] 1: there is no key `points`"),
         ("[late]\nper_day = 10", "it has rules for what is late, and no deadline"),
         ("week = 3", "`week` is tables, each with [[week]] above it, not 3"),
@@ -394,13 +394,17 @@ def test_whatever_a_file_is_called_it_has_its_time(tmp_path, file, stem):
     assert (times.of("anna", ["ex02_scaling.scale_scores"]) is not None) == (stem == "")
 
 
-def test_the_latest_of_a_chapters_files_counts(tmp_path):
-    last_changed(tmp_path / "a" / "ex01_scores.py")
-    last_changed(tmp_path / "ex01_scores.py")
-    os.utime(tmp_path / "ex01_scores.py", (2e9, 2e9))
-    last_changed(tmp_path / "b" / "ex01_scores.py")
-    latest = times_of_files([Submission("anna", tmp_path)]).of("anna", ["ex01_scores.dot_product"])
-    assert latest == dt.datetime.fromtimestamp(2e9, dt.timezone.utc)
+def test_a_copy_below_the_folder_that_is_read_makes_nobody_late(tmp_path):
+    file = tmp_path / "ex01_scores.py"
+    last_changed(file)
+    os.utime(file, (1e9, 1e9))
+    for copy in ("backup/ex01_scores.py", "exercises/kept/ex01_scores.1.py", "old/Ex01_Scores.py"):
+        last_changed(tmp_path / copy)
+        os.utime(tmp_path / copy, (2e9, 2e9))
+    (submission,) = find([tmp_path])
+    assert submission.files() == {"ex01_scores.py": file.read_bytes()}
+    moment = times_of_files([submission]).of(submission.identity, ["ex01_scores.dot_product"])
+    assert moment == dt.datetime.fromtimestamp(1e9, dt.timezone.utc)
 
 
 def test_what_is_not_there_has_no_time(tmp_path):

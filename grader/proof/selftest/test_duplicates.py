@@ -129,6 +129,18 @@ def test_the_latest_of_what_people_renamed_is_told_by_the_clock(tmp_path):
     assert (jane.identity, jane.files()) == ("jane", {"ex01_scores.py": b"x = 1\n"})
 
 
+def test_the_latest_is_told_by_what_counts_and_not_by_the_folder(tmp_path):
+    for folder, name, at in [("jane", "ex01_scores_jane.py", 2e8), ("jane (1)", "EX01.py", 1e8)]:
+        (tmp_path / folder / "exercises").mkdir(parents=True)
+        file = tmp_path / folder / "exercises" / name
+        file.write_text("x = 1\n")
+        os.utime(file, (at, at))
+    os.utime(tmp_path / "jane" / "exercises", (1e8, 1e8))
+    os.utime(tmp_path / "jane", (1e8, 1e8))
+    (one,) = sorted_out(find([tmp_path]), "latest")
+    assert one.path.name == "jane"
+
+
 @pytest.mark.parametrize(
     ("names", "together"),
     [

@@ -361,3 +361,21 @@ def test_what_each_head_looks_at_while_it_writes_are_its_weights(monkeypatch):
         n = weights.shape[-1]
         assert torch.allclose(weights.reshape(2, n), shown[:, n - 1, :n])
         assert not shown[:, n - 1, n:].any()
+
+
+def test_a_loop_ends_also_where_nobody_listens_any_more(tmp_path, monkeypatch):
+    ended = []
+    monkeypatch.setattr(child.os, "_exit", ended.append)
+    clock = child.TimedSender(Closed(), seconds=0.1)
+    clock.world = World(tmp_path, catalogue().names())
+    with pytest.raises(BrokenPipeError):
+        clock._late("ex04_softmax.softmax")
+    assert ended == [0]
+
+
+class Closed:
+    """A line with nobody at its other end."""
+
+    def send_bytes(self, message):
+        """Fail as a pipe does."""
+        raise BrokenPipeError(message)
