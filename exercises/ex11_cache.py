@@ -55,7 +55,8 @@ Where the rows lie
     which is a view and copies nothing. An update then makes nothing that grows with the length.
 
     A mask has the same trap. causal_mask(n) has a row for each word, and a step uses the last one:
-    n * n numbers for n. `causal_mask_at` of chapter 10 makes the rows that are asked for.
+    n * n numbers for n. `causal_mask_at` of chapter 10 can make just the rows that are asked for.
+    If yours makes all and cuts, it is right there, and too much work in a step here: mend it.
 
     The cache is for writing, not for learning: no gradients go through it. Write into the buffer
     without their graph, as by detach(), or the graph of all steps is kept alive.

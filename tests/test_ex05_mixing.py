@@ -246,6 +246,8 @@ REFUSALS = [
          refused("mix_values", weights_value, _0=(2, 3, 5, 7), _1=(2, 1, 7, 3))),
         ("`weights` is [2, 1, 5, 7] and `value` is [2, 3, 7, 3]",
          refused("mix_values", weights_value, _0=(2, 1, 5, 7), _1=(2, 3, 7, 3))),
+        ("`weights` is [2, 3, 5, 7] and `value` is [3, 2, 7, 3]",
+         refused("mix_values", weights_value, _0=(2, 3, 5, 7), _1=(3, 2, 7, 3))),
     ),
     refusal(
         "attention", "ValueError: `query`, `key` or `value` has fewer than two dimensions.",

@@ -135,6 +135,12 @@ def many_turns(draw: Draw):
     return draw(3, 2, 6), draw.tensor(angles, torch.float32)
 
 
+def a_row_of_zeros(draw: Draw):
+    x, angles = rows_and_angles(draw, 2)
+    x[..., 1, :] = 0
+    return x, angles
+
+
 def two_words(draw: Draw):
     return rows_and_angles(draw, pairs=1)
 
@@ -161,6 +167,8 @@ SPECIAL = [
     Case("rotate_halves", many_turns, rotate_halves, "many_turns", cites="It is worked out"),
     Case("rotate_pairs", two_words, rotate_pairs, "one_pair"),
     Case("rotate_halves", two_words, rotate_halves, "one_pair"),
+    Case("rotate_pairs", a_row_of_zeros, rotate_pairs, "row_of_zeros"),
+    Case("rotate_halves", a_row_of_zeros, rotate_halves, "row_of_zeros"),
 ]  # fmt: skip
 
 

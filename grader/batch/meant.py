@@ -64,7 +64,7 @@ def meant(name: str) -> Meant | None:
     if path.suffix.lower() == ".txt" and PurePosixPath(path.stem).suffix.lower() in LARGEST:
         path = PurePosixPath(path.stem)
     suffix = path.suffix.lower()
-    if suffix not in LARGEST or (path.name == name and path.stem.lower() in known_stems()):
+    if suffix not in LARGEST or (path.stem in known_stems() and path.stem + suffix == name):
         return None
     found = _found(path.stem)
     if found is None:

@@ -248,6 +248,22 @@ def times_root_d_k(query, key):
 
 
 @_scaled_slip(ROOT)
+def scores_divided_by_their_spread(query, key):
+    """You divided by the standard deviation of these very scores: that is another number for each
+    input. It is the square root of d_k, whatever the scores are."""
+    scores = _raw(query, key)
+    return scores / scores.std(unbiased=False).clamp(min=1e-6)
+
+
+@_scaled_slip(ROOT)
+def scores_divided_by_their_sample_spread(query, key):
+    """You divided by the standard deviation of these very scores, torch.std: that is another number
+    for each input. It is the square root of d_k, whatever the scores are."""
+    scores = _raw(query, key)
+    return scores / scores.std()
+
+
+@_scaled_slip(ROOT)
 def half_of_d_k(query, key):
     """You divided by half of d_k: `d_k ** 1 / 2` is (d_k ** 1) / 2, write d_k ** 0.5."""
     return _raw(query, key) / (key.shape[-1] ** 1 / 2)

@@ -111,6 +111,13 @@ def left_at_the_end(scores, dim=-1):
 
 
 @softmax.slip(SLICE)
+def moved_to_the_end_twice(scores, dim=-1):
+    """You moved `dim` to the end with movedim(dim, -1), and called the same again to bring it back:
+    that moves another dimension to the end. The way back is movedim(-1, dim)."""
+    return _share(_exp(scores, dim), dim).movedim(dim, -1).movedim(dim, -1)
+
+
+@softmax.slip(SLICE)
 def moved_back_by_a_swap(scores, dim=-1):
     """You moved `dim` to the end, and brought it back by swapping two dimensions: in between lie
     others that have moved up. Use movedim(-1, dim), or transpose both ways."""
@@ -209,6 +216,15 @@ def gradient_of_the_powers_only(scores, dim=-1):
     """The sum is cut off from the graph: the gradient also has to flow back through what you divide
     by."""
     powers = _exp(scores, dim)
+    return powers / _whole(powers, dim).detach()
+
+
+@softmax.slip(GRADIENT)
+def sum_taken_for_a_constant(scores, dim=-1):
+    """The largest score and the sum are cut off from the graph, both: only the largest score may
+    be. The gradient also has to flow back through what you divide by."""
+    peak = _peak(scores, dim).detach()
+    powers = torch.exp(scores - peak.masked_fill(peak == -torch.inf, 0))
     return powers / _whole(powers, dim).detach()
 
 

@@ -90,6 +90,15 @@ def heads_tiled(x, times):
 
 
 @_repeat_slip(REPEATED)
+def divided_by_the_number_of_heads(x, times):
+    """You divided the number of the new head by the number of heads that `x` has: divide it by
+    `times`, which is how many new heads have the same one."""
+    g = x.shape[-3]
+    head = torch.arange(g * times, device=x.device) // max(g, 1)
+    return x.index_select(-3, head.clamp(max=max(g - 1, 0)))
+
+
+@_repeat_slip(REPEATED)
 def tokens_repeated(x, times):
     """You repeated the tokens, dim -2: the heads are dim -3."""
     return x.repeat_interleave(times, -2)
@@ -607,6 +616,13 @@ def bits(n_layers, n_kv_heads, d_head, n, batch=1, dtype=torch.float16):
     return 8 * _kept(n_layers, n_kv_heads, d_head, n, batch) * dtype.itemsize
 
 
+@cache_bytes.slip(BYTES)
+def whole_pages_counted(n_layers, n_kv_heads, d_head, n, batch=1, dtype=torch.float16):
+    """You rounded the number of words up, as a cache of pages of 16 words does: count the words
+    that are there."""
+    return _kept(n_layers, n_kv_heads, d_head, -(-n // 16) * 16, batch) * dtype.itemsize
+
+
 @cache_bytes.slip(OF_NUMBER)
 def numbers_for_bytes(n_layers, n_kv_heads, d_head, n, batch=1, dtype=torch.float16):
     """You counted numbers: multiply by the bytes of one, dtype.itemsize."""
@@ -856,6 +872,18 @@ class module_scales_by_the_keys(_Layer):
         _heads_divide(query, key, value, mask)
         scale = (query.shape[-1] * self.n_kv_heads) ** -0.5
         return _grouped(query, key, value, mask, attend=functools.partial(_attend, scale=scale))
+
+
+@gqa.slip(ASKED)
+class module_causal_without_a_mask(_Layer):
+    """Where there is no mask and no memory you put a causal one: without a mask every query may
+    attend everywhere, and whoever wants it causal hands such a mask in."""
+
+    def forward(self, x, memory=None, mask=None):
+        if memory is None and mask is None and x.dim() > 1:
+            n = x.shape[-2]
+            mask = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
+        return super().forward(x, memory, mask)
 
 
 @gqa.slip(HEAD_WIDTH)

@@ -281,6 +281,14 @@ def only_those_before(q, k, window, sinks=0, device=None):
     return (key < query) & ((query - key <= window) | (key < sinks))
 
 
+@_window_slip(OR)
+def sinks_not_seen_by_the_first(q, k, window, sinks=0, device=None):
+    """Only the queries behind all sinks see them: a query among them sees those that are not in its
+    future as well."""
+    query, key = _places(q, k, device)
+    return ((key <= query) & (query - key < window)) | ((key < sinks) & (query >= sinks))
+
+
 @_window_slip(SIDE)
 def window_on_both_sides(q, k, window, sinks=0, device=None):
     """Your window goes as far ahead as back: never the future, j <= p."""
@@ -620,6 +628,36 @@ def each_window_worked_out_whole(query, key, value, window):
 
     real = windows(torch.ones(n, 1, device=query.device)).mT > 0
     return _attend(windows(query), windows(key), windows(value), real)[..., -1, :]
+
+
+@_slip(UNDER)
+def mean_of_a_softmax_each(query, key, value, window):
+    """The block of a position and the block before it have a softmax each, and you took the mean of
+    both: all that a window holds shares one softmax, so lay the keys of both side by side."""
+    n, window = query.shape[-2], min(window, query.shape[-2])
+
+    def within(block):
+        return lambda i, j: (j <= i) & (i - j < window) & (i // window - j // window == block)
+
+    own, before = (_over_all(query, key, value, within(block)) for block in (0, 1))
+    place = torch.arange(n, device=query.device)
+    both = (place >= window) & (place % window < window - 1)
+    return torch.where(both[:, None], (own + before) / 2, own)
+
+
+@_slip(UNDER)
+def windows_reshaped(query, key, value, window):
+    """unfold puts the positions of a window behind the features, [*batch, n, d, window], and you
+    brought them back by a reshape, which mixes positions and features: transpose, as `.mT` does."""
+    window = min(window, query.shape[-2])
+
+    def windows(x):
+        x = F.pad(x, (0, 0, window - 1, 0)).unfold(-2, window, 1)
+        return x.reshape(*x.shape[:-2], window, x.shape[-2])
+
+    place = torch.arange(query.shape[-2], device=query.device)[:, None, None]
+    real = place + torch.arange(window, device=query.device) >= window - 1
+    return _attend(query.unsqueeze(-2), windows(key), windows(value), real).squeeze(-2)
 
 
 @_slip(UNDER)

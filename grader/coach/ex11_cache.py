@@ -1143,6 +1143,17 @@ class window_cut_before_the_mask(_Layer):
         return super().sees(j, p, m) & (p.max() - j < (self.window or p.max() + 1))
 
 
+@cached_attention.slip(THROWN)
+class older_keys_cut_for_the_whole_piece(_Layer):
+    """Of all keys so far you keep as many as the window or the piece has, whichever is more: the
+    first words of the piece lose keys that they still have to see. Cut nothing off, the window is
+    in the mask."""
+
+    def sees(self, j, p, m):
+        kept = max(self.window, m) if self.window else p.max() + 1
+        return super().sees(j, p, m) & (p.max() - j < kept)
+
+
 @cached_attention.slip(NEIGHBOURS)
 class heads_dealt_out(_Layer):
     """Head j uses keys and values j % n_kv_heads: neighbours share, j // (n_heads / n_kv_heads)."""

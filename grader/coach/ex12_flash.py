@@ -557,6 +557,19 @@ def ten_thousand_for_infinity(out_a, log_sum_a, out_b, log_sum_b):
 
 
 @_merge_slip(NEVER_EXP)
+def second_log_sum_taken_away(out_a, log_sum_a, out_b, log_sum_b):
+    """You take the log_sum of the second part away before exp, whichever is larger: where the first
+    one is far larger, exp of the rest is infinity. Take the larger one of the two away."""
+    base = torch.where(log_sum_b == -torch.inf, log_sum_a, log_sum_b).detach()
+    closed = base == -torch.inf
+    base = base.masked_fill(closed, 0)
+    a, b = torch.exp(log_sum_a - base), torch.exp(log_sum_b - base)
+    whole = (a + b).masked_fill(closed, 1)
+    out = (a / whole)[..., None] * out_a + (b / whole)[..., None] * out_b
+    return out, (base + whole.log()).masked_fill(closed, -torch.inf)
+
+
+@_merge_slip(NEVER_EXP)
 def largest_of_all_queries(out_a, log_sum_a, out_b, log_sum_b):
     """You took the largest log_sum of all queries away from each: where a query's own are far below
     it, exp of the rest is 0. Each query has a larger one of its own two."""
@@ -593,6 +606,17 @@ def whole_part_for_one_closed_query(out_a, log_sum_a, out_b, log_sum_b):
         return out_b, log_sum_b
     if (log_sum_b == -torch.inf).any():
         return out_a, log_sum_a
+    return _merge(out_a, log_sum_a, out_b, log_sum_b)
+
+
+@_merge_slip(ONE_CLOSED)
+def first_part_for_one_closed_query(out_a, log_sum_a, out_b, log_sum_b):
+    """If one query of the second part is closed, you hand the whole first part back: only for that
+    query it is the first part."""
+    if (log_sum_b == -torch.inf).any():
+        return out_a.clone(), log_sum_a.clone()
+    if (log_sum_a == -torch.inf).any():
+        return out_b.clone(), log_sum_b.clone()
     return _merge(out_a, log_sum_a, out_b, log_sum_b)
 
 
@@ -923,6 +947,16 @@ class future_worked_out_on_the_way_back(_Tiles):
         return k
 
 
+@_slip(CORNER)
+class tiles_left_out_on_the_way_back(_Tiles):
+    """Forward it is right. On the way back, which tiles are left out is decided as if query 0 stood
+    at key 0, so keys get too little: query i stands at k - q + i, there as well."""
+
+    def end_back(self, q, k, bottom):
+        seen = bottom if self.causal else k
+        return min(k, -(-seen // self.block) * self.block)
+
+
 @_slip(MERGED)
 class old_output_not_rescaled(_Tiles):
     """The output so far is not made smaller when a block with larger scores comes: multiply it by
@@ -979,6 +1013,15 @@ class log_sum_without_the_largest(_Undivided):
 
     def kept(self, top, total):
         return total.log()
+
+
+@_slip(RIGHT_AT_ONCE)
+class largest_score_kept_alone(_Undivided):
+    """Forward it is right, but what is kept for the way back is the largest score alone, so the
+    weights there are not divided by their sum: add the logarithm of the sum to it."""
+
+    def kept(self, top, total):
+        return top
 
 
 @_slip(DIVIDE)

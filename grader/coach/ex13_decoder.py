@@ -1235,6 +1235,17 @@ class never_drawn(_Writing):
 
 
 @_writing_slip(DRAWN)
+class one_number_for_all_texts(_Writing):
+    """One random number is drawn in each step, for all texts of the batch, so equal texts go on
+    alike: draw for each text by itself."""
+
+    def draws(self, shares):
+        point = torch.rand((), generator=self.generator, device=shares.device)
+        word = (shares.cumsum(-1) <= point).sum(-1, keepdim=True)
+        return word.clamp(max=shares.shape[-1] - 1)
+
+
+@_writing_slip(DRAWN)
 class temperature_ignored(_Writing):
     """The temperature has no influence: divide the logits by it before the softmax."""
 

@@ -354,7 +354,8 @@ def _advised(says: str, read: str) -> list[str]:
 
 def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str]:
     common = common_slip(found, outcome.stem)
-    if common is not None:
+    # what is known of a cost begins with "The numbers are right"
+    if common is not None and not outcome.numbers_wrong:
         outcome.slip = common.name
         return _advised(fill(common.says, found), common.read)
     lines = _told(outcome, outcome.tried)

@@ -169,6 +169,7 @@ class Judge:
                 warnings.simplefilter("ignore")
                 with (self.spare or self.world).within(LOOKING):
                     slip = self._why(check, exercise, outcome, call)
+            outcome.numbers_wrong = self._numbers_are_wrong(exercise, outcome)
         outcome.message = explain(check, outcome, slip, call)
 
     def _why(
@@ -199,6 +200,14 @@ class Judge:
                 raise
             self._in_vain += 1
         return None
+
+    def _numbers_are_wrong(self, exercise: Exercise, outcome: Outcome) -> bool:
+        """Tell whether a cost was found too high of an answer whose values are wrong anyway."""
+        if outcome.finding is None or outcome.finding.kind != "cost":
+            return False
+        seen = (self.recogniser.seen.get((one.stem, one.name)) for one in exercise.checks)
+        found = [one.finding for one in seen if one is not None and not one.passed]
+        return any(one is not None and one.kind == "value" for one in found)
 
     def culprits_of_loss(self, check: Check) -> tuple[str, ...]:
         """Name the earlier exercises that alone make a check lose its process."""

@@ -48,6 +48,7 @@ class Outcome:
         tried: what came to light when the answer was called in other ways.
         suspects: whether this is only likely, because nothing could stand in for them.
         let_through: whether what is to blame had to refuse a misfit, and did not.
+        numbers_wrong: whether an earlier check has found wrong values, where this one is of cost.
         notes: what is to be said although the check passed.
         left: what its calls have left behind, for other checks to find.
         fault: the traceback of an error of the suite itself.
@@ -68,6 +69,7 @@ class Outcome:
     tried: Common | None = None
     suspects: bool = False
     let_through: bool = False
+    numbers_wrong: bool = False
     notes: tuple[Mistake, ...] = ()
     left: tuple[Finding, ...] = ()
     fault: str = ""

@@ -182,7 +182,11 @@ def _all_variants(setting: Setting, jobs: int) -> list[Figure]:
 
 
 def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:
-    """Every slip costs its exercise; the first message names it, and none names another."""
+    """Every slip costs its exercise; the first message names it, and none names another.
+
+    What the checks expect is remembered from one slip to the next: whatever these have done, the
+    solution passes in the end.
+    """
     known, world = catalogue(), World(places.SOLUTIONS, catalogue().names())
     rejected, named, judged = Figure("slips rejected"), Figure("slips named"), Figure(TITLE)
     remembered, seen = SlipMemory(), dict[str, list[Outcome]]()
@@ -201,7 +205,12 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
         others = {one.slip for one in failed if one.slip in seen} - {name}
         holds = bool(failed) and failed[0].slip == name and not others
         named.count(holds, f"{which} {_misnamed(exercise, name, failed, others, seen)}")
-    return [rejected, named, judged]
+    after = Figure("checks that pass on the solutions after all slips")
+    right = _judge_of(known, world, setting, exercise, None, remembered)
+    for check in exercise.checks:
+        outcome = right.judge(check)
+        after.count(_holds(outcome), failure(check, outcome))
+    return [rejected, named, after, judged]
 
 
 def _misnamed(
@@ -289,8 +298,8 @@ def _judge_of(
     world: World,
     setting: Setting,
     exercise: Exercise,
-    wrong: Callable[..., object],
+    wrong: Callable[..., object] | None,
     memory: SlipMemory | None = None,
 ) -> Judge:
-    replaced = {exercise.name: wrong}
+    replaced = {exercise.name: wrong} if wrong is not None else {}
     return Judge(known, world, setting, replaced, memory=memory or SlipMemory())

@@ -108,7 +108,8 @@ def sentence(problem: Problem) -> str:
     """Say a problem in one sentence: of the likely slip, or what was expected and what came."""
     slip = parts(problem.message).says("Likely slip")
     said = SENTENCE.split(slip, maxsplit=1)[0] if slip else problem.headline
-    own = re.sub(r"^ex\d\d_\w+\.(?=\w+)", "", one_line(said))
+    # the name of a function goes without its chapter, that of a file does not
+    own = re.sub(r"^ex\d\d_\w+\.(?!py\b|ipynb\b)(?=\w+)", "", one_line(said))
     return own if problem.message else ""
 
 
