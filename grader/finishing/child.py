@@ -51,17 +51,17 @@ class Finish:
             line.picture.trouble = textwrap.wrap(str(problem), NARROW)
             line.picture.state = "stopped"
         line.send({"done": pack(line.picture)})
-        line.send({"done": pack(_built(world))})
+        line.send({"done": pack(_built(world, line.picture.state != "stopped"))})
 
 
-def _built(world: World) -> Picture:
+def _built(world: World, is_done: bool) -> Picture:
     """List the boxes of the paper's figures with the student's own functions."""
     from grader.chapters.tracks import not_begun
 
     begun = set(world.names) - not_begun(world.folder)
     today = [box for box in paper.TODAY if box.names[0].split(".")[0] in begun]
     figures = {**paper.FIGURES, **({paper.IN_PLACES_TODAY: today} if today else {})}
-    built = Picture("What you have built", paper.SAYS)
+    built = Picture(*(paper.BUILT if is_done else paper.BUILDING))
     for title, parts in figures.items():
         notes = [line for part in parts for line in _lines(part, lambda full: _where(world, full))]
         built.rows.append(Row(title, notes=notes))
@@ -79,15 +79,18 @@ def _lines(part: paper.Box, where: Callable[[str], str]) -> Iterator[str]:
 
 
 def _where(world: World, full: str) -> str:
-    """Say where a function begins."""
+    """Say where a function begins, if it is more than its stub."""
     from grader.places import short
     from grader.written.cells import place
+    from grader.written.started import is_stub, parsed
 
     stem, name = full.split(".")
     text = world.source(stem) or b""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+        tree = parsed(text)
+    except SyntaxError:
         tree = ast.Module([], [])
-    lines = [node.lineno for node in tree.body if getattr(node, "name", "") == name]
-    return place(text, lines[-1]).begins(short(world.path(stem))) if lines else "not there yet"
+    made = [node for node in tree.body if getattr(node, "name", "") == name]
+    if made and is_stub(made[-1]):
+        return "not started"
+    return place(text, made[-1].lineno).begins(short(world.path(stem))) if made else "not there yet"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SAYS = (
-    'the parts of "Attention Is All You Need" (2017) that are now yours, in the order in which a '
-    "sentence goes through its figures."
-)
+ORDER = "in the order in which a sentence goes through its figures."
+PAPER = 'the parts of "Attention Is All You Need" (2017)'
+BUILT = ("What you have built", f"{PAPER} that are now yours, {ORDER}")
+BUILDING = ("What you are building", f"{PAPER}, {ORDER} Not all of it runs yet.")
 
 
 @dataclass(frozen=True)

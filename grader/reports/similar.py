@@ -32,6 +32,7 @@ MOST = 200
 CAUTION = (
     "Thirty short functions with given names and a given order look alike without anybody having "
     "copied, the more so where people worked together, as they may, or asked the same program. "
+    "What many have alike weighs little, so of a large group with one answer nobody may be listed. "
     "Being on this list is a reason to talk, never a proof; who is not on it may have copied."
 )
 

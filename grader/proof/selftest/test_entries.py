@@ -393,6 +393,10 @@ def test_a_file_that_is_nearly_called_like_a_chapter_counts_or_is_named(tmp_path
     near = "ex01_scores (1).py"
     assert handed_in(near) == ({NAME: near.encode()}, [f"{near} counts as {NAME}"])
     assert handed_in(NAME, near) == ({NAME: NAME.encode()}, [f"{near} is not read, {NAME} counts"])
+    loud = "EX01_Scores.PY"
+    files, notes = handed_in("ex02_scaling.py", loud)
+    assert files == {NAME: loud.encode(), "ex02_scaling.py": b"ex02_scaling.py"}
+    assert notes == [f"{loud} counts as {NAME}"]
     files, [note] = handed_in("ex02_scaling.py", "ex01_anna.py")
     assert list(files) == ["ex02_scaling.py"]
     assert note == f"ex01_anna.py is not read: if it is chapter {NAME}, it has to be called so"

@@ -20,8 +20,9 @@ from grader.proof.selftest.read_back import written
 from grader.proof.selftest.test_batches import EX01, WRONG, AtOnce
 from grader.proof.selftest.test_class_page import MIXING, SOFTMAX, WEIGHTS, exercise
 from grader.proof.selftest.test_gradebook import MOODLE, filled
+from grader.reports.digest import Problem
 from grader.reports.gradebook import fill
-from grader.reports.in_short import as_html, in_short, next_thing
+from grader.reports.in_short import as_html, in_short, next_thing, sentence
 from grader.reports.layout import blocks
 from grader.reports.platforms import read
 from grader.reports.way_back import ways_back
@@ -335,3 +336,15 @@ def test_a_resumed_run_and_merged_parts_give_the_same_archive(at_once, solution,
             "doejane_LATE_12961_600621_homework.zip",
             "obrienvera_12960_600620_ex01_scores-1.py",
         ]
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("ex03_masking.causal_mask: 3 of 9 values differ", "causal_mask: 3 of 9 values differ"),
+        ("ex03_masking.py, line 139 is not Python yet", "ex03_masking.py, line 139 is not"),
+        ("ex03_masking.ipynb, cell 3, line 1 is not Python yet", "ex03_masking.ipynb, cell 3"),
+    ],
+)
+def test_a_file_keeps_its_whole_name(message, says):
+    assert sentence(Problem("error", None, message, ("values",), ("cpu",))).startswith(says)

@@ -57,6 +57,14 @@ def test_sentences_that_contradict_one_another(finished):
     assert "and not " in said
 
 
+def test_of_stubs_nothing_is_called_built(finished):
+    status, said = finished(places.EXERCISES)
+    assert status == 1
+    assert "What you are building" in said
+    assert "Scale: scaled_scores, not started" in said
+    assert "now yours" not in said
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [("tea", "2 to 12 words"), ("", "2 to 12 words"), ("a " * 13, "2 to 12 words")],
