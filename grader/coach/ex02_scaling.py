@@ -260,7 +260,7 @@ def scores_divided_by_their_sample_spread(query, key):
     """You divided by the standard deviation of these very scores, torch.std: that is another number
     for each input. It is the square root of d_k, whatever the scores are."""
     scores = _raw(query, key)
-    return scores / scores.std()
+    return scores / (scores.std() if scores.numel() > 1 else float("nan"))
 
 
 @_scaled_slip(ROOT)

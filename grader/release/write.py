@@ -79,5 +79,5 @@ def _write_archive(files: Mapping[str, bytes], archive: Path, when: int) -> None
             member = zipfile.ZipInfo(f"{TOP}/{name}", time.gmtime(when)[:6])
             member.create_system = 3
             member.external_attr = (0o100000 | FILE) << 16
-            # not packed: two versions of zlib pack the same bytes differently
-            file.writestr(member, data, zipfile.ZIP_STORED)
+            # what platforms take has a limit; another version of zlib may pack the same otherwise
+            file.writestr(member, data, zipfile.ZIP_DEFLATED)

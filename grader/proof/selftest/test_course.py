@@ -12,7 +12,7 @@ import pytest
 
 from grader.batch.by_course import course_for
 from grader.batch.handed_in import times_of_files
-from grader.batch.submissions import Submission, find
+from grader.batch.submissions import Submission
 from grader.chapters import catalogue
 from grader.cli import main
 from grader.course.rules import applied, unknown_students
@@ -401,7 +401,7 @@ def test_a_copy_below_the_folder_that_is_read_makes_nobody_late(tmp_path):
     for copy in ("backup/ex01_scores.py", "exercises/kept/ex01_scores.1.py", "old/Ex01_Scores.py"):
         last_changed(tmp_path / copy)
         os.utime(tmp_path / copy, (2e9, 2e9))
-    (submission,) = find([tmp_path])
+    submission = Submission("anna", tmp_path)
     assert submission.files() == {"ex01_scores.py": file.read_bytes()}
     moment = times_of_files([submission]).of(submission.identity, ["ex01_scores.dot_product"])
     assert moment == dt.datetime.fromtimestamp(1e9, dt.timezone.utc)
