@@ -42,10 +42,12 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
             says = f"handed in {len(together)} times, as {names}: leave one"
             out = [replace(one, problem=says) if one in together else one for one in out]
             continue
-        latest = max(together, key=lambda one: (_changed(one), one.identity))
+        moments = list(map(_changed, together))
+        last = [one for one, at in zip(together, moments, strict=True) if at == max(moments)]
+        latest = max(last, key=lambda one: one.identity)
         others = tuple(one.path.name for one in together if one is not latest)
         which = f"the latest of {names}"
-        if any(_changed(one) == _changed(latest) for one in together if one is not latest):
+        if len(last) > 1:
             which = f"{latest.path.name} of {names}, changed at the same time,"
         notes = (f"{which} counts",)
         counts = replace(latest, identity=_unmarked(latest), notes=notes, unused=others)

@@ -36,15 +36,15 @@ def changed(submission: Submission) -> dict[str, dt.datetime]:
 def _moments(submission: Submission) -> Iterator[tuple[str, dt.datetime]]:
     path = submission.path
     if submission.loose is not None:
-        yield from ((_stem(name), _changed(file)) for name, file in submission.loose.files)
+        yield from ((_stem(name), _mtime(file)) for name, file in submission.loose.files)
     elif path.is_file():
-        yield "", _changed(path)
+        yield "", _mtime(path)
     else:
         chapters = _chapters_in(path)
-        yield from ((_stem(one.name), _changed(path / one.name)) for one in chapters)
+        yield from ((_stem(one.name), _mtime(path / one.name)) for one in chapters)
         if not chapters:
             # a learning platform has put a folder around the archive
-            yield from (("", _changed(upload)) for upload in uploads_in(path))
+            yield from (("", _mtime(upload)) for upload in uploads_in(path))
 
 
 def _chapters_in(path: Path) -> list[Member]:
@@ -63,5 +63,5 @@ def _stem(name: str) -> str:
     return Path(said.file if said is not None else last).stem.lower()
 
 
-def _changed(path: Path) -> dt.datetime:
+def _mtime(path: Path) -> dt.datetime:
     return dt.datetime.fromtimestamp(os.lstat(path).st_mtime, dt.timezone.utc)

@@ -252,7 +252,7 @@ def scores_divided_by_their_spread(query, key):
     """You divided by the standard deviation of these very scores: that is another number for each
     input. It is the square root of d_k, whatever the scores are."""
     scores = _raw(query, key)
-    return scores / scores.std(unbiased=False).clamp(min=1e-6)
+    return scores / scores.std(unbiased=False)
 
 
 @_scaled_slip(ROOT)

@@ -63,7 +63,11 @@ def _peak(scores, dim):
 
 def _exp(scores, dim):
     peak = _peak(scores, dim)
-    return torch.exp(scores - peak.masked_fill(peak == -torch.inf, 0))
+    return torch.exp(_below(scores, peak))
+
+
+def _below(scores, peak):
+    return scores - peak.masked_fill(peak == -torch.inf, 0)
 
 
 def _largest(scores):
@@ -223,8 +227,7 @@ def gradient_of_the_powers_only(scores, dim=-1):
 def sum_taken_for_a_constant(scores, dim=-1):
     """The largest score and the sum are cut off from the graph, both: only the largest score may
     be. The gradient also has to flow back through what you divide by."""
-    peak = _peak(scores, dim).detach()
-    powers = torch.exp(scores - peak.masked_fill(peak == -torch.inf, 0))
+    powers = torch.exp(_below(scores, _peak(scores, dim).detach()))
     return powers / _whole(powers, dim).detach()
 
 
@@ -336,7 +339,7 @@ def largest_taken_off_after_exp(scores, dim=-1):
 def e_rounded(scores, dim=-1):
     """Your e has too few digits: use torch.exp."""
     peak = _peak(scores, dim)
-    return _share(2.718 ** (scores - peak.masked_fill(peak == -torch.inf, 0)), dim)
+    return _share(2.718 ** _below(scores, peak), dim)
 
 
 @softmax.slip(LARGEST_SCORE)

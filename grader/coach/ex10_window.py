@@ -631,21 +631,6 @@ def each_window_worked_out_whole(query, key, value, window):
 
 
 @_slip(UNDER)
-def mean_of_a_softmax_each(query, key, value, window):
-    """The block of a position and the block before it have a softmax each, and you took the mean of
-    both: all that a window holds shares one softmax, so lay the keys of both side by side."""
-    n, window = query.shape[-2], min(window, query.shape[-2])
-
-    def within(block):
-        return lambda i, j: (j <= i) & (i - j < window) & (i // window - j // window == block)
-
-    own, before = (_over_all(query, key, value, within(block)) for block in (0, 1))
-    place = torch.arange(n, device=query.device)
-    both = (place >= window) & (place % window < window - 1)
-    return torch.where(both[:, None], (own + before) / 2, own)
-
-
-@_slip(UNDER)
 def windows_reshaped(query, key, value, window):
     """unfold puts the positions of a window behind the features, [*batch, n, d, window], and you
     brought them back by a reshape, which mixes positions and features: transpose, as `.mT` does."""
@@ -910,17 +895,27 @@ def windows_averaged(query, key, value, window):
     return _in_blocks(query * 0, key * 0, value, window)
 
 
+def _halved(query, key, value, mask, *, seen=False):
+    """Attend to each half of the keys by itself, and take the mean; or that of what is seen."""
+    parts = (x.unflatten(-2, (2, -1)).unbind(-3) for x in (key, value))
+    halves = list(zip(*parts, mask.unflatten(-1, (2, -1)).unbind(-2), strict=True))
+    number = sum(half[-1].any(-1, keepdim=True) for half in halves) if seen else 2
+    return sum(_attend(query, *half) for half in halves) / number
+
+
 @_slip(KEYS)
 def a_softmax_for_each_block(query, key, value, window):
     """The block before and the own one have a softmax each, and you took the mean: a query has one
     row of weights over all keys that it sees. Join the keys first."""
+    return _in_blocks(query, key, value, window, attend=_halved)
 
-    def halved(query, key, value, mask):
-        parts = (x.unflatten(-2, (2, -1)).unbind(-3) for x in (key, value))
-        halves = zip(*parts, mask.unflatten(-1, (2, -1)).unbind(-2), strict=True)
-        return sum(_attend(query, *half) for half in halves) / 2
 
-    return _in_blocks(query, key, value, window, attend=halved)
+@_slip(KEYS)
+def mean_of_a_softmax_each(query, key, value, window):
+    """The block before and the own one have a softmax each, and where a query sees both you took
+    the mean: it has one row of weights over all keys that it sees. Join the keys first."""
+    attend = functools.partial(_halved, seen=True)
+    return _in_blocks(query, key, value, window, attend=attend)
 
 
 @_slip(BOOLEAN)

@@ -556,17 +556,22 @@ def ten_thousand_for_infinity(out_a, log_sum_a, out_b, log_sum_b):
     return out.masked_fill(closed[..., None], 0), log_sum.masked_fill(closed, -torch.inf)
 
 
+def _merged_less(base, out_a, log_sum_a, out_b, log_sum_b):
+    """Merge by the powers of what is left when this is taken away."""
+    a, b = torch.exp(log_sum_a - base), torch.exp(log_sum_b - base)
+    closed = a + b == 0
+    whole = (a + b).masked_fill(closed, 1)
+    out = (a[..., None] * out_a + b[..., None] * out_b) / whole[..., None]
+    return out, (base + whole.log()).masked_fill(closed, -torch.inf)
+
+
 @_merge_slip(NEVER_EXP)
 def second_log_sum_taken_away(out_a, log_sum_a, out_b, log_sum_b):
     """You take the log_sum of the second part away before exp, whichever is larger: where the first
     one is far larger, exp of the rest is infinity. Take the larger one of the two away."""
     base = torch.where(log_sum_b == -torch.inf, log_sum_a, log_sum_b).detach()
-    closed = base == -torch.inf
-    base = base.masked_fill(closed, 0)
-    a, b = torch.exp(log_sum_a - base), torch.exp(log_sum_b - base)
-    whole = (a + b).masked_fill(closed, 1)
-    out = (a / whole)[..., None] * out_a + (b / whole)[..., None] * out_b
-    return out, (base + whole.log()).masked_fill(closed, -torch.inf)
+    base = base.masked_fill(base == -torch.inf, 0)
+    return _merged_less(base, out_a, log_sum_a, out_b, log_sum_b)
 
 
 @_merge_slip(NEVER_EXP)
@@ -575,13 +580,8 @@ def largest_of_all_queries(out_a, log_sum_a, out_b, log_sum_b):
     it, exp of the rest is 0. Each query has a larger one of its own two."""
     both = torch.stack((log_sum_a, log_sum_b))
     top = both.detach().max() if both.numel() else both.new_zeros(())
-    top = top.masked_fill(top.isinf(), 0)
-    a, b = torch.exp(both - top)
-    whole = a + b
-    closed = whole == 0
-    whole = whole.masked_fill(closed, 1)
-    out = (a[..., None] * out_a + b[..., None] * out_b) / whole[..., None]
-    return out, (top + whole.log()).masked_fill(closed, -torch.inf)
+    base = top.masked_fill(top.isinf(), 0)
+    return _merged_less(base, out_a, log_sum_a, out_b, log_sum_b)
 
 
 @_merge_slip(NEVER_EXP)
@@ -613,11 +613,7 @@ def whole_part_for_one_closed_query(out_a, log_sum_a, out_b, log_sum_b):
 def first_part_for_one_closed_query(out_a, log_sum_a, out_b, log_sum_b):
     """If one query of the second part is closed, you hand the whole first part back: only for that
     query it is the first part."""
-    if (log_sum_b == -torch.inf).any():
-        return out_a.clone(), log_sum_a.clone()
-    if (log_sum_a == -torch.inf).any():
-        return out_b.clone(), log_sum_b.clone()
-    return _merge(out_a, log_sum_a, out_b, log_sum_b)
+    return whole_part_for_one_closed_query(out_b, log_sum_b, out_a, log_sum_a)
 
 
 @_merge_slip(ONE_CLOSED)
@@ -952,9 +948,7 @@ class tiles_left_out_on_the_way_back(_Tiles):
     """Forward it is right. On the way back, which tiles are left out is decided as if query 0 stood
     at key 0, so keys get too little: query i stands at k - q + i, there as well."""
 
-    def end_back(self, q, k, bottom):
-        seen = bottom if self.causal else k
-        return min(k, -(-seen // self.block) * self.block)
+    end_back = tiles_left_out_from_the_top_left.end
 
 
 @_slip(MERGED)

@@ -159,7 +159,9 @@ class Table:
         return said
 
     def _wrong(self, key: str, says: str) -> CourseError:
-        said = self._said.get(key)
-        given = f"not {said.isoformat() if isinstance(said, dt.date | dt.time) else repr(said)}"
-        given = given if key in self._said else "and it is missing"
+        given = f"not {_as_toml(self._said[key])}" if key in self._said else "and it is missing"
         return CourseError(f"{self.where}: `{key}` is {says}, {given}")
+
+
+def _as_toml(said: object) -> str:
+    return said.isoformat() if isinstance(said, dt.date | dt.time) else repr(said)

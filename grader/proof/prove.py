@@ -206,7 +206,7 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
         holds = bool(failed) and failed[0].slip == name and not others
         named.count(holds, f"{which} {_misnamed(exercise, name, failed, others, seen)}")
     after = Figure("checks that pass on the solutions after all slips")
-    right = _judge_of(known, world, setting, exercise, None, remembered)
+    right = Judge(known, world, setting, memory=remembered)
     for check in exercise.checks:
         outcome = right.judge(check)
         after.count(_holds(outcome), failure(check, outcome))
@@ -298,8 +298,8 @@ def _judge_of(
     world: World,
     setting: Setting,
     exercise: Exercise,
-    wrong: Callable[..., object] | None,
+    wrong: Callable[..., object],
     memory: SlipMemory | None = None,
 ) -> Judge:
-    replaced = {exercise.name: wrong} if wrong is not None else {}
+    replaced = {exercise.name: wrong}
     return Judge(known, world, setting, replaced, memory=memory or SlipMemory())
