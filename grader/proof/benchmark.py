@@ -20,6 +20,8 @@ BASE = ["-c", "import torch, pytest"]
 PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
 # One core: two would make the ratio of a parallel import to a serial run
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+# Python keeps what it has compiled, as on a student's machine, whatever is usual on this one
+ENVIRONMENT.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def main() -> None:
