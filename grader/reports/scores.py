@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -15,11 +17,16 @@ from grader.results import DEVICES, State, SubmissionResult, number
 
 STATES: tuple[State, ...] = ("solved", "to polish", "wrong", "not started")
 NAME_AT_LEAST = 10
+# where no terminal limits the line, as in a log: a longer name would carry the scores away
+NAME_AT_MOST = 80
 DOTS = "..."
 
 
 def show_scores(graded: Sequence[SubmissionResult], console: Console) -> None:
-    """Print a row for each submission: what gives way is the names, then what tells the least."""
+    """Print a row for each submission: what gives way is the names, then what tells the least.
+
+    Names that would be cut alike are written whole, on as many lines as they need.
+    """
     further = any(submission.of("beyond") for submission in graded)
     every = dict.fromkeys((*DEVICES, *(name for one in graded for name in one.devices)))
     scored = tuple(every) if not further or any(one.of("core") for one in graded) else ()
@@ -27,33 +34,55 @@ def show_scores(graded: Sequence[SubmissionResult], console: Console) -> None:
     rows = [_cells(submission, scored, further) for submission in graded]
     titled = zip(columns, *rows, strict=True)
     widths = {column: max(map(len, (column, *cells))) for column, *cells in titled}
+    names = [_written(clean(submission.identity), console.encoding) for submission in graded]
+    longest = min(NAME_AT_MOST, max(map(cell_len, names)))
+    console.width = width = _width(console, widths, longest)
     idle = [d for d in scored if all(one.score(d) is None for one in graded)]
-    shown = _with_room(console, widths, (*idle, *reversed(STATES), "beyond", "device-ready"))
-    room = max(NAME_AT_LEAST, _room(console, shown))
+    shown = _with_room(width, widths, idle, max(NAME_AT_LEAST, longest))
+    shown = _with_room(width, shown, (*reversed(STATES), "beyond", "device-ready"), NAME_AT_LEAST)
+    room = max(NAME_AT_LEAST, _room(width, shown))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("submission", no_wrap=True)
-    for column, width in shown.items():
-        table.add_column(column, justify="right", min_width=width, no_wrap=True)
-    for submission, cells in zip(graded, rows, strict=True):
-        name = _written(clean(submission.identity), console.encoding)
+    table.add_column("submission", max_width=room, no_wrap=True)
+    for column, at_least in shown.items():
+        table.add_column(column, justify="right", min_width=at_least, no_wrap=True)
+    for name, cells in zip(_told_apart(names, room), rows, strict=True):
         told = (cell for column, cell in zip(columns, cells, strict=True) if column in shown)
-        table.add_row(Text(in_cells(name, room)), *told)
+        table.add_row(name, *told)
     console.print(table)
     left_out = [column for column in columns if column not in shown]
     if left_out:
         console.print(f"not shown, for want of room: {', '.join(left_out)}")
 
 
-def _with_room(console: Console, widths: dict[str, int], way: Sequence[str]) -> dict[str, int]:
-    """Leave out columns until names have room: those give `way` in this order, one stays."""
+def _width(console: Console, widths: dict[str, int], longest: int) -> int:
+    """Take the terminal's width; a pipe and a file are as wide as the names need."""
+    if console.is_terminal or "COLUMNS" in os.environ:
+        return console.width
+    return max(console.width, longest - _room(0, widths))
+
+
+def _with_room(
+    width: int, widths: dict[str, int], way: Sequence[str], wanted: int
+) -> dict[str, int]:
+    """Leave out columns until names have what they want: those give `way` in this order."""
     shown = dict(widths)
     for column in way:
-        if len(shown) > 1 and _room(console, shown) < NAME_AT_LEAST:
+        if len(shown) > 1 and _room(width, shown) < wanted:
             shown.pop(column, None)
     return shown
 
 
-def in_cells(text: str, most: int) -> str:
+def _told_apart(names: Sequence[str], room: int) -> list[Text]:
+    """Cut names to their room, but for those that nobody could tell apart then."""
+    cut = [shortened(name, room) for name in names]
+    times = Counter(cut)
+    return [
+        Text(short) if times[short] == 1 else Text(name, no_wrap=False, overflow="fold")
+        for name, short in zip(names, cut, strict=True)
+    ]
+
+
+def shortened(text: str, most: int) -> str:
     """Fit a line into so many cells of a terminal; where it is too long it loses its middle."""
     if cell_len(text) <= most:
         return text
@@ -77,8 +106,8 @@ def points(score: Fraction | None) -> str:
     return "not run" if score is None else f"{number(score):.2f}"
 
 
-def _room(console: Console, widths: dict[str, int]) -> int:
-    return console.width - sum(widths.values()) - len(widths) * 2
+def _room(width: int, widths: dict[str, int]) -> int:
+    return width - sum(widths.values()) - len(widths) * 2
 
 
 def _written(text: str, encoding: str) -> str:

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from grader.proof.selftest.made_up import random_run
 from grader.reports import table
 from grader.reports.in_short import in_short
-from grader.reports.scores import STATES, in_cells, points
+from grader.reports.scores import NAME_AT_MOST, STATES, points, shortened
 from grader.results import DEVICES, CheckResult, ExerciseResult, SubmissionResult
 
 NAMES = ["anna", "x" * 80, "Anna-" + "y" * 290 + "-end", "山田太郎" * 20, "Jose\u0301" * 60]
@@ -23,7 +23,9 @@ def printed(monkeypatch, capsys):
     """Print a run of the first submissions that could be graded, under these names."""
 
     def show(width, names, seed=5):
-        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.delenv("COLUMNS", raising=False)
+        if width:
+            monkeypatch.setenv("COLUMNS", str(width))
         run = random_run(seed, 3 * len(names))
         graded = [one for one in run.submissions if not one.problem]
         named = [replace(one, identity=n) for one, n in zip(graded, names, strict=False)]
@@ -91,6 +93,23 @@ def test_what_was_not_run_gives_way_first_and_device_ready_last(
     assert bool(told) == bool(left_out)
 
 
+def test_names_that_would_be_cut_alike_are_written_whole(printed):
+    names = ["anna-lena-maier_12960_submission", "anna-lena-huber_12960_submission", "x" * 80]
+    _, lines = printed(40, names)
+    assert max(map(cell_len, lines)) <= 40
+    room = next(line.index("  ") for line in lines if line.startswith("xxxx"))
+    told = "".join(line[:room].rstrip() for line in lines[1:])
+    assert told.startswith(names[0] + names[1] + "xxxx")
+
+
+def test_a_log_is_as_wide_as_its_names(printed):
+    names = [f"{name}_{'0123456789' * 4}_submission" for name in ("anna", "jose")]
+    _, lines = printed(None, [*names, "x" * 300])
+    first = [line.split()[0] for line in lines[1:4]]
+    assert first[:2] == names
+    assert cell_len(first[2]) == NAME_AT_MOST
+
+
 def test_names_are_no_markup(printed):
     names = [":smile:", "[red]b[/red]", "::error::c"]
     _, lines = printed(100, names)
@@ -110,7 +129,7 @@ def test_what_the_terminal_cannot_write_takes_its_room_spelt_out(printed, monkey
 @pytest.mark.parametrize("most", range(10, 40))
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shortened_name_keeps_both_ends_and_its_accents(name, most):
-    short = in_cells(name, most)
+    short = shortened(name, most)
     assert cell_len(short) <= most
     if cell_len(name) <= most:
         assert short == name
