@@ -3,7 +3,8 @@
 What also stands in the stubs or the reference says nothing, and what many of a class have says
 little: a shape that two answers share weighs 1 if nobody else has it, a half if one other has, and
 so on. Two functions are alike if what they share is most of what both weigh; what alike functions
-share is added up.
+share is added up. So what a large group has in common would weigh next to nothing, and those whose
+answers are the same from end to end are listed as a group.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ MOST = 200
 CAUTION = (
     "Thirty short functions with given names and a given order look alike without anybody having "
     "copied, the more so where people worked together, as they may, or asked the same program. "
-    "What many have alike weighs little, so of a large group with one answer nobody may be listed. "
+    "What many have alike weighs little, so a pair of them may not be listed; those whose answers "
+    "are the same throughout are listed as a group. "
     "Being on this list is a reason to talk, never a proof; who is not on it may have copied."
 )
 
@@ -71,6 +73,7 @@ class Similar:
         caution: what has to be said with it.
         compared: how many submissions were.
         not_compared: the names of the others.
+        same: groups of three and more whose answers are the same throughout, the largest first.
         more: how many further pairs there are.
         pairs: the weightiest first.
     """
@@ -78,6 +81,7 @@ class Similar:
     caution: str
     compared: int
     not_compared: tuple[str, ...]
+    same: tuple[tuple[str, ...], ...]
     more: int
     pairs: tuple[AlikePair, ...]
 
@@ -102,8 +106,10 @@ def found(run: Run, known: Sequence[Shapes] | None = None) -> Similar:
     others = tuple(who for who, of in each.items() if not of)
     names = tuple(sorted({name for of in compared.values() for name in of}))
     said = of_the_kit(names) if known is None else known
-    pairs = sorted(_pairs(compared, said), key=lambda pair: (-pair.weight, pair.who))
-    return Similar(CAUTION, len(compared), others, max(0, len(pairs) - MOST), tuple(pairs[:MOST]))
+    marks = _own_marks(compared, said)
+    pairs = sorted(_pairs(compared, marks), key=lambda pair: (-pair.weight, pair.who))
+    more = max(0, len(pairs) - MOST)
+    return Similar(CAUTION, len(compared), others, _same(marks), more, tuple(pairs[:MOST]))
 
 
 def _graded(submission: SubmissionResult) -> Shapes:
@@ -128,9 +134,26 @@ def of_the_kit(exercises: tuple[str, ...]) -> tuple[Shapes, ...]:
 Mark = tuple[str, int]
 
 
-def _pairs(compared: Mapping[str, Shapes], known: Sequence[Shapes]) -> Iterator[AlikePair]:
+def _own_marks(
+    compared: Mapping[str, Shapes], known: Sequence[Shapes]
+) -> dict[str, frozenset[Mark]]:
+    """Return what of each answer does not stand in the kit."""
     plain = {mark for one in known for mark in _marks(one)}
-    marks = {who: frozenset(_marks(of)) - plain for who, of in compared.items()}
+    return {who: frozenset(_marks(of)) - plain for who, of in compared.items()}
+
+
+def _same(marks: Mapping[str, frozenset[Mark]]) -> tuple[tuple[str, ...], ...]:
+    """Group those who have the very same marks, if there are enough to tell anything."""
+    groups = defaultdict(list)
+    for who, own in marks.items():
+        groups[own].append(who)
+    told = (tuple(who) for own, who in groups.items() if len(who) > 2 and len(own) >= WEIGHT)
+    return tuple(sorted(told, key=lambda who: (-len(who), who)))
+
+
+def _pairs(
+    compared: Mapping[str, Shapes], marks: Mapping[str, frozenset[Mark]]
+) -> Iterator[AlikePair]:
     have = Counter(mark for some in marks.values() for mark in some)
     weights = {mark: 1 / max(1, count - 1) for mark, count in have.items()}
     for who in itertools.combinations(compared, 2):

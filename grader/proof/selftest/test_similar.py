@@ -193,9 +193,9 @@ def test_who_hands_in_the_reference_is_like_nobody(names):
     source = read(places.SOLUTIONS)
     found = shapes({file: disguised(text) for file, text in source.items()}, names)
     assert len(found) == sum(map(len, names.values()))
-    result = compared(a=found, b=found)
-    assert result.pairs == ()
-    assert result.compared == 2
+    result = compared(a=found, b=found, c=found)
+    assert result.pairs == result.same == ()
+    assert result.compared == 3
 
 
 def test_what_many_have_is_no_pairs_own(variants):
@@ -203,7 +203,9 @@ def test_what_many_have_is_no_pairs_own(variants):
     tutorial = {full: of for full, of in variants["small_steps"].items() if "ex01" in full}
     rest = {full: of for full, of in variants["beginner"].items() if "ex01" not in full}
     every = {f"s{n}": tutorial for n in range(20)}
-    assert compared(**every).pairs == ()
+    whole = compared(**every, alone=rest)
+    assert whole.pairs == ()
+    assert whole.same == (tuple(every),)
     assert len(compared(a=tutorial, b=tutorial).pairs) == 1
     (pair,) = compared(**every, a=tutorial | rest, b=tutorial | rest).pairs
     assert pair.who == ("a", "b")
