@@ -579,6 +579,13 @@ def linear_reshaped_instead_of_turned(x, weight, bias=None):
     return _plus(x @ weight.reshape(weight.shape[1], weight.shape[0]), bias)
 
 
+@_rows_slip(STRIDES)
+def rows_reshaped_for_linear(x, weight, bias=None):
+    """F.linear wants [d_out, d_in], and `reshape` and `view` only cut the numbers into new rows: it
+    takes a transpose, or `x @ weight` without one."""
+    return _plus(x @ _turned(weight.reshape(weight.shape[1], weight.shape[0])), bias)
+
+
 @_linear_slip(SQUARE)
 def linear_turned_only_if_needed(x, weight, bias=None):
     """A square weight is not transposed: always transpose it, even where it fits without."""

@@ -832,6 +832,17 @@ class values_from_the_keys(_Layer):
         return self.w_q(x), keys, self.w_v(keys)
 
 
+@MultiHeadAttention.slip(ROLES)
+class keys_and_values_from_the_queries(_Layer):
+    """Without a memory, keys and values are made of the queries, w_k(w_q(x)) and w_v(w_q(x)): all
+    three are made of x itself. Keep x under its name when you project it."""
+
+    def project(self, x, memory):
+        query = self.w_q(x)
+        memory = query if memory is x else memory
+        return query, self.w_k(memory), self.w_v(memory)
+
+
 @MultiHeadAttention.slip(OUTPUT)
 class w_o_on_the_values(_Layer):
     """w_o was applied to the values, before the heads: it is applied to the joined heads, after

@@ -442,6 +442,14 @@ def shares_swapped(out_a, log_sum_a, out_b, log_sum_b):
     return _merge(out_a, log_sum_b, out_b, log_sum_a)
 
 
+@_merge_slip(MERGED)
+def shares_over_the_queries(out_a, log_sum_a, out_b, log_sum_b):
+    """The softmax of the log_sums runs over the queries: the shares of the two parts of one query
+    add up to 1, so stack the two and take it over the parts."""
+    share_a, share_b = (_softmax(one)[..., None] for one in (log_sum_a, log_sum_b))
+    return share_a * out_a + share_b * out_b, _whole(log_sum_a, log_sum_b)[0]
+
+
 @_merge_slip(NEVER_EXP)
 def exp_of_the_log_sums(out_a, log_sum_a, out_b, log_sum_b):
     """You take exp of a log_sum: near 1e4 that is infinity, and near -1e4 it is 0. Take the larger
@@ -990,6 +998,15 @@ class undivided_output_not_made_smaller(_Undivided):
 
     def old_out(self, out, share):
         return out
+
+
+@_slip(MERGED)
+class nothing_made_smaller(_Undivided):
+    """When a larger score comes, neither the sum so far nor the output so far is made smaller: both
+    were made with another largest score, so multiply them by exp(old largest - new largest)."""
+
+    old_sum = old_sum_not_made_smaller.old_sum
+    old_out = undivided_output_not_made_smaller.old_out
 
 
 @_slip(NEVER_EXP)
