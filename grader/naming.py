@@ -13,16 +13,18 @@ def select(name: str, names: Mapping[str, Sequence[str]], words: Sequence[str] =
     """Return the full names that `name` means: a chapter, a full name or a function's name.
 
     Args:
-        name: what the user wrote; a chapter may have its `.py` or `.ipynb`.
+        name: what the user wrote; a chapter's number is its name, and it may have its `.py` or
+            `.ipynb`.
         names: each chapter's stem with the names of its functions.
         words: what else could have been meant.
 
     Raises:
         LookupError: nothing is called so; the sentence names what is near.
     """
-    name = name.removesuffix(".py").removesuffix(".ipynb")
+    name = _without_suffix(name)
     pairs = [(stem, function) for stem, functions in names.items() for function in functions]
-    found = [f"{s}.{f}" for s, f in pairs if name in (s, f, f"{s}.{f}")]
+    stem = chapter(name, [*names])
+    found = [f"{s}.{f}" for s, f in pairs if s == stem or name in (f, f"{s}.{f}")]
     if not found:
         functions = [function for _, function in pairs]
         in_full = [f"{stem}.{function}" for stem, function in pairs]
@@ -33,6 +35,12 @@ def select(name: str, names: Mapping[str, Sequence[str]], words: Sequence[str] =
             hint += f", and the words that are explained {_listed(words, 'and')}" if words else ""
         raise LookupError(f"no chapter or exercise is called `{name}`; {hint}")
     return found
+
+
+def chapter(name: str, stems: Sequence[str]) -> str | None:
+    """Return the chapter that a name means: its number is enough, and it may have its `.py`."""
+    name = _without_suffix(name)
+    return next((stem for stem in stems if name in (stem, stem.partition("_")[0])), None)
 
 
 def listed(text: str, stems: Sequence[str]) -> list[str]:
@@ -49,7 +57,7 @@ def listed(text: str, stems: Sequence[str]) -> list[str]:
     for name in filter(None, (part.strip() for part in text.split(","))):
         first, dots, last = (part.strip() for part in name.partition(".."))
         if not dots:
-            found.append(_chapter(first, stems) or first)
+            found.append(chapter(first, stems) or first)
             continue
         begin, end = (_place(one, name, stems) for one in (first, last))
         if begin > end:
@@ -71,7 +79,7 @@ def chapters(text: str, stems: Sequence[str]) -> list[str]:
 
 
 def _place(name: str, inside: str, stems: Sequence[str]) -> int:
-    stem = _chapter(name, stems)
+    stem = chapter(name, stems)
     if stem is None:
         where = f", in `{inside}`" if inside != name else ""
         says = f"no chapter is called `{name}`{where}; the chapters are {_listed(stems, 'and')}"
@@ -79,8 +87,8 @@ def _place(name: str, inside: str, stems: Sequence[str]) -> int:
     return stems.index(stem)
 
 
-def _chapter(name: str, stems: Sequence[str]) -> str | None:
-    return next((stem for stem in stems if name in (stem, stem.partition("_")[0])), None)
+def _without_suffix(name: str) -> str:
+    return name.removesuffix(".py").removesuffix(".ipynb")
 
 
 def _near(name: str, known: Sequence[str], in_full: Sequence[str]) -> list[str]:

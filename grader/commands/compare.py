@@ -13,9 +13,7 @@ HELP = "lay a function that you have solved beside the reference answer"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the name."""
-    parser.add_argument(
-        "name", metavar="NAME", help="attention_weights, or a chapter: ex04_softmax"
-    )
+    parser.add_argument("name", metavar="NAME", help="attention_weights, or a chapter: ex04")
     parser.add_argument("--time-limit", type=positive(float), default=10.0, metavar="S",
                         help="seconds for each check (default: 10)")  # fmt: skip
 

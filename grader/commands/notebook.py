@@ -13,7 +13,7 @@ HELP = "write the chapters as Jupyter notebooks"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the chapter and the folder."""
     parser.add_argument("chapter", nargs="?", metavar="CHAPTER",
-                       help="one chapter, as ex04_softmax (default: all)")  # fmt: skip
+                       help="one chapter, as ex04 (default: all)")  # fmt: skip
     parser.add_argument("--to", type=Path, metavar="DIR",
                        help="where to (default: exercises, beside the files)")  # fmt: skip
 

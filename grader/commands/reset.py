@@ -18,7 +18,7 @@ def run(given: argparse.Namespace) -> int:
     """Put it back, and say where the old answer is."""
     from grader import places
     from grader.hints import Ladder
-    from grader.naming import select
+    from grader.naming import chapter, select
     from grader.stubs import BrokenTextError, NoStubsError, Pristine, reset
     from grader.written.source import Unreadable
 
@@ -33,7 +33,7 @@ def run(given: argparse.Namespace) -> int:
     except NoStubsError as problem:
         raise UsageError(problem) from problem
     stem = names[0].split(".")[0]
-    whole = given.name.removesuffix(".py").removesuffix(".ipynb") == stem
+    whole = chapter(given.name, [stem]) is not None
     if len(names) > 1 and not whole:
         raise UsageError(f"`{given.name}` is more than one function: {', '.join(names)}")
     name = None if whole else names[0].split(".")[1]

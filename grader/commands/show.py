@@ -13,9 +13,7 @@ HELP = "draw what your function does"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the name and what to draw it with."""
-    parser.add_argument(
-        "name", metavar="NAME", help="attention_weights, or a chapter: ex04_softmax"
-    )
+    parser.add_argument("name", metavar="NAME", help="attention_weights, or a chapter: ex04")
     parser.add_argument("--against", action="store_true",
                        help="show the numbers that the documents print beside yours")  # fmt: skip
     parser.add_argument("--text", metavar="WORDS", help='your own words: --text "not so bad"')

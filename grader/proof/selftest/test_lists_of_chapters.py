@@ -27,6 +27,13 @@ def test_a_list_is_spelled_out(text, meant):
     assert naming.listed(text, STEMS) == meant
 
 
+@pytest.mark.parametrize("name", ["ex02", "ex02_two", "ex02_two.py", "ex02.ipynb"])
+def test_the_number_of_a_chapter_is_its_name(name):
+    assert naming.select(name, {"ex01_one": ["f"], "ex02_two": ["f", "g"]}) == [
+        "ex02_two.f", "ex02_two.g",
+    ]  # fmt: skip
+
+
 def test_chapters_come_in_their_order():
     assert naming.chapters("ex05,ex01..ex02", STEMS) == [STEMS[0], STEMS[1], STEMS[3]]
 

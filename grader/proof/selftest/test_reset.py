@@ -170,6 +170,12 @@ def test_a_file_that_is_gone(mine, capsys):
     assert "fresh copy" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", [STEM, f"{STEM}.py", STEM.partition("_")[0]])
+def test_a_chapter_is_put_back_whole(mine, name):
+    assert reset(mine, name) == 0
+    assert (mine / f"{STEM}.py").read_bytes() == (places.EXERCISES / f"{STEM}.py").read_bytes()
+
+
 def test_a_pack_has_the_whole_chapter(mine, tmp_path):
     copy = Pristine(copy=places.EXERCISES, solutions=tmp_path / "none")
     untouched = (places.EXERCISES / f"{STEM}.py").read_bytes()
