@@ -29,10 +29,10 @@ def select(name: str, names: Mapping[str, Sequence[str]], words: Sequence[str] =
         functions = [function for _, function in pairs]
         in_full = [f"{stem}.{function}" for stem, function in pairs]
         near = [f"`{one}`" for one in _near(name, [*functions, *names, *words], in_full)]
-        hint = f"did you mean {_listed(near, 'or')}?"
+        hint = f"did you mean {in_words(near, 'or')}?"
         if not near:
-            hint = f"the chapters are {_listed([*names], 'and')}"
-            hint += f", and the words that are explained {_listed(words, 'and')}" if words else ""
+            hint = f"the chapters are {in_words([*names])}"
+            hint += f", and the words that are explained {in_words(words)}" if words else ""
         raise LookupError(f"no chapter or exercise is called `{name}`; {hint}")
     return found
 
@@ -82,9 +82,14 @@ def _place(name: str, inside: str, stems: Sequence[str]) -> int:
     stem = chapter(name, stems)
     if stem is None:
         where = f", in `{inside}`" if inside != name else ""
-        says = f"no chapter is called `{name}`{where}; the chapters are {_listed(stems, 'and')}"
+        says = f"no chapter is called `{name}`{where}; the chapters are {in_words(stems)}"
         raise LookupError(says)
     return stems.index(stem)
+
+
+def in_words(words: Sequence[str], last: str = "and") -> str:
+    """Write words one after the other, as in a sentence: a, b and c."""
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def _without_suffix(name: str) -> str:
@@ -97,7 +102,3 @@ def _near(name: str, known: Sequence[str], in_full: Sequence[str]) -> list[str]:
     if len(name) >= LEAST and holding:
         return list(dict.fromkeys(holding))[:MOST]
     return difflib.get_close_matches(name, dict.fromkeys([*known, *in_full]), n=1)
-
-
-def _listed(words: Sequence[str], last: str) -> str:
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -18,6 +18,7 @@ from grader.batch.join import differing_machines, joined
 from grader.batch.parts import part_in
 from grader.batch.shard import Shard, shard_of
 from grader.batch.spread import Piece, spread
+from grader.naming import in_words
 from grader.reports.parts_line import parts_line
 from grader.results import Run
 from grader.workers import cores
@@ -111,7 +112,7 @@ def _files(folder: Path, asked: int | None, usual: int) -> dict[Shard, Path]:
     there = {int(one[1]) for one in named if one}
     of = asked or min(there or {usual})
     if there - {of}:
-        held = " and ".join(map(str, sorted(there)))
+        held = in_words([str(one) for one in sorted(there)])
         other = "another folder" if len(there) > 1 else f"--shards {held}, or another folder"
         raise ValueError(f"{folder} holds a batch cut into {held} parts: {other}")
     shards = [shard_of(f"{part}/{of}") for part in range(1, of + 1)]

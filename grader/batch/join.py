@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.batch.names import NAMED, listed, shortened
 from grader.batch.parts import ResultsFile
 from grader.batch.shard import Shard
+from grader.naming import in_words
 from grader.results import Run, SubmissionResult
 
 SHOWN = 40
@@ -129,7 +130,7 @@ def _refuse_mixed(batches: Sequence[Sequence[ResultsFile]]) -> None:
             files = _files([str(mine.path), str(theirs.path)])
             cut = {mine.record.shard.of, theirs.record.shard.of}
             if len(cut) > 1:
-                says = " and ".join(map(str, sorted(cut)))
+                says = in_words([str(one) for one in sorted(cut)])
                 raise ValueError(f"{files} were cut differently, into {says} parts: merge one kind")
             if cut != {1}:
                 raise ValueError(

@@ -20,6 +20,7 @@ from grader.batch.sources import (
     chapter_of,
     largest,
 )
+from grader.naming import in_words
 
 MOST_FILES = 100
 # modules that a project has beside what somebody wrote
@@ -184,7 +185,7 @@ def _named(members: list[Member], told: Told) -> dict[str, Member]:
             )
     for file, meant_as in near.items():
         each = [member.path.name for member in meant_as]
-        names = " and ".join(each)
+        names = in_words(each)
         if file in files:
             told.note(f"{names} is not read, {file} counts", each)
         elif len(meant_as) > 1:

@@ -26,6 +26,7 @@ from grader.batch.names import shortened
 from grader.batch.no_chapter import no_chapter
 from grader.batch.sources import SCRIPT, Told, Unusable, sources
 from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, uploads_in
+from grader.naming import in_words
 
 DAMAGED = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, struct.error,
@@ -155,7 +156,7 @@ def _opened(path: Place) -> Place:
         return path
     uploads = uploads_in(path)
     if len(uploads) > 1:
-        which = " and ".join(entry.name for entry in uploads[:3])
+        which = in_words([entry.name for entry in uploads[:3]])
         raise Unusable(f"{which} lie there: it is not clear which one counts: leave one")
     return uploads[0] if uploads else path
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from grader.batch.meant import Meant
 from grader.batch.names import listed
 from grader.batch.uploads import Loose
+from grader.naming import in_words
 
 Versions = dict[str, list[Path]]
 TWICE = "{}: it is not clear which one is {}: leave one, or say --duplicates latest"
@@ -31,7 +32,7 @@ def in_order(handed: Sequence[tuple[Meant, Path]]) -> tuple[Loose, str]:
             each.sort(key=lambda one: (one[1].lstat().st_mtime, one[1].name))
         versions[file] = [path for _, path in each]
         if len(each) > 1 and not all(said.nth for said, _ in each):
-            near = " and ".join(path.name for _, path in handed if path in versions[file])
+            near = in_words([path.name for _, path in handed if path in versions[file]])
             unsure = unsure or TWICE.format(near, file)
     return _loose(versions), unsure
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.comparing.child import Comparison
+from grader.naming import in_words
 from grader.results import CheckResult, ExerciseResult
 from grader.showing.run import run
 from grader.trial import Children, Trial
@@ -67,7 +68,7 @@ def _closed(result: ExerciseResult) -> str:
     if result.state(DEVICE) == "not started":
         return f"{result.exercise} is not started: once you have solved it, you can compare it."
     failed = sum(not check.passed for check in result.on(DEVICE))
-    waits = " and ".join(result.waits_for(DEVICE))
+    waits = in_words(result.waits_for(DEVICE))
     why = f", and it only waits for {waits}" if waits else ""
     return (
         f"{result.exercise} is not solved yet: {failed} of its {result.total} checks "

@@ -17,6 +17,7 @@ from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
 from grader.judging.result import check_result
 from grader.judging.run import Setting
+from grader.naming import in_words
 from grader.remote.talk import ByHeart
 from grader.remote.world import RemoteWorld
 from grader.results import CheckResult
@@ -120,7 +121,7 @@ class Hearing:
             return Outcome(verdict, message=says)  # type: ignore[arg-type]
         if self._trouble.get(check.full_exercise, 0) >= TROUBLE_LIMIT:
             blame = self._because.get(check.full_exercise, ())
-            who = " and ".join(blame) or "it"
+            who = in_words(blame) or "it"
             says = f"{check.full_exercise}: not tried, {who} ended its process in earlier checks"
             return Outcome("crashed", message=says, blame=blame)
         if self.taken > self._most:

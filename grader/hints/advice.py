@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.hints.ladder import Ladder, LadderPlace
+from grader.naming import in_words
 from grader.reports.board import polish
 from grader.reports.message import parts
 from grader.results import CheckResult, ExerciseResult
@@ -100,7 +101,7 @@ def _elsewhere(task: PlannedTask, result: ExerciseResult | None, device: str) ->
         ask = waits[0].split(".")[1]
         is_file = waits[0].endswith((FILE, NOTEBOOK))
         how = "" if is_file else f" For a hint there: python -m grader hint {ask}"
-        return f"It waits for {' and '.join(waits)}: mend that first.{how}"
+        return f"It waits for {in_words(waits)}: mend that first.{how}"
     said = parts(failed[0].message).headline
     if said.startswith((task.stem + FILE, task.stem + NOTEBOOK)):
         return said

@@ -18,6 +18,7 @@ from grader.costs import Cost
 from grader.judging.misfits import NOT_REFUSED
 from grader.judging.outcome import Outcome, contents, describe, is_time_limit
 from grader.judging.promise import promise
+from grader.naming import in_words
 from grader.pictures import text as picture
 from grader.suite.check import Check
 from grader.suite.compare import OUTPUT, Finding
@@ -166,7 +167,7 @@ def _built(found: Finding) -> str:
     came, wanted = found.actual, found.expected
     whole = "it" if not found.path and found.what == OUTPUT else found.label
     if isinstance(wanted, dict) and isinstance(came, dict):
-        keys = " and ".join(repr(key) for key in wanted)
+        keys = in_words([repr(key) for key in wanted])
         return f"{whole} has to be a dict with the keys {keys}, and has {_keys(came)}"
     has = "has to return" if whole == "it" else "has to be"
     return f"{whole} {has} {_article(wanted)}, and {_article(came)} came"
@@ -309,7 +310,7 @@ def _also(outcome: Outcome) -> list[str]:
 def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[str]:
     if outcome.blame:
         if outcome.let_through:
-            return _wrap("Because", LET_THROUGH.format(" and ".join(outcome.blame)))
+            return _wrap("Because", LET_THROUGH.format(in_words(outcome.blame)))
         return _because(outcome.blame, likely=outcome.suspects)
     if slip is not None:
         outcome.slip = slip.name
@@ -334,7 +335,7 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
 
 
 def _because(blame: tuple[str, ...], *, likely: bool = False) -> list[str]:
-    names = " and ".join(blame)
+    names = in_words(blame)
     word = "is" if len(blame) == 1 else "are"
     if likely:
         return _wrap("Because", f"it calls {names}, which {word} wrong: mend that first.")

@@ -17,6 +17,7 @@ from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome, TimeLimit
 from grader.judging.result import check_result
 from grader.judging.run import Setting
+from grader.naming import in_words
 from grader.notebooks.session import Session, session_of, started_session
 from grader.reports.board import polish, standing
 from grader.reports.message import with_polish
@@ -168,7 +169,7 @@ def _so_far(result: ExerciseResult) -> str:
     if is_now == "to polish":
         return f"right, {polish(fail)}"
     if is_now == "waiting":
-        return f"waiting for {' and '.join(result.waits_for(HERE))}"
+        return f"waiting for {in_words(result.waits_for(HERE))}"
     if is_now == "wrong":
         return f"wrong, {fail} of its {result.total} checks fail"
     return is_now

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from grader import places
 from grader.finishing import lacking
+from grader.naming import in_words
 from grader.reports.next_step import NextStep, next_step
 from grader.results import ExerciseResult, counting, number
 
@@ -124,7 +125,7 @@ def _states(stem: str, results: list[ExerciseResult], device: str, compact: bool
 
 def _reason(stem: str, result: ExerciseResult, device: str) -> str:
     names = [name.removeprefix(f"{stem}.") for name in result.waits_for(device)]
-    return f" for {' and '.join(names)}" if names else ""
+    return f" for {in_words(names)}" if names else ""
 
 
 def totals(results: Sequence[ExerciseResult], device: str) -> Iterator[Text]:

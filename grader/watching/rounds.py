@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 
+from grader.naming import in_words
 from grader.reports.board import standing
 from grader.results import CheckResult, ExerciseResult
 from grader.trial import PlannedTask
@@ -12,7 +13,7 @@ from grader.trial.plan import DEVICE
 from grader.trial.sources import functions, touched, users
 from grader.watching.runner import Runner, TrialEnded, Tried
 from grader.watching.texts import Texts, size
-from grader.watching.verdict import StandingLine, listed, more, verdict
+from grader.watching.verdict import StandingLine, more, verdict
 from grader.watching.view import Show, View, What
 from grader.written.source import FILE, NOTEBOOK
 
@@ -243,7 +244,7 @@ class Rounds:
 
 
 def _title(names: list[str], verb: str) -> str:
-    return f"{listed(names)} {verb} at {time.strftime('%H:%M:%S')}"
+    return f"{in_words(names)} {verb} at {time.strftime('%H:%M:%S')}"
 
 
 def _stem(name: str) -> str:

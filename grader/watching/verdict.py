@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from grader.naming import in_words
 from grader.reports.board import polish, standing
 from grader.reports.message import parts, with_polish
 from grader.results import ExerciseResult
@@ -136,7 +137,7 @@ def _lines(
     def alike(task: PlannedTask) -> tuple[str, str]:
         is_now = _standing(now, task)
         if is_now == "waiting":
-            return is_now, f"for {' and '.join(now[task.full].waits_for(DEVICE))}"
+            return is_now, f"for {in_words(now[task.full].waits_for(DEVICE))}"
         still = "still " if is_now == _standing(before, task) else ""
         failed = now[task.full].to_mend(DEVICE) if task.full in now else 0
         if is_now == "to polish":
@@ -149,9 +150,4 @@ def _lines(
         names = [task.name for task in group]
         several = len(names) > 1
         verb = ("waits", "wait") if is_now == "waiting" else ("is", "are")
-        yield StandingLine(is_now, f"{listed(names)} {verb[several]} {words}")
-
-
-def listed(names: Sequence[str]) -> str:
-    """Write names one after the other, as in a sentence."""
-    return " and ".join(", ".join(names).rsplit(", ", 1))
+        yield StandingLine(is_now, f"{in_words(names)} {verb[several]} {words}")
