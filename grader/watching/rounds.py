@@ -237,8 +237,12 @@ class Rounds:
 
     def _add_lines(self, done: Round) -> None:
         self._know(done)
-        said = self._view.verdict
-        lines = more(done.before, self._view.known, done.tasks)
+        said, known = self._view.verdict, self._view.known
+        lines = more(done.before, known, done.tasks)
+        first_time = any(task.full not in done.before for task in done.tasks)
+        if first_time and said.task is None:
+            found = verdict(said.title, done.tasks, done.before, known)
+            said = replace(found, lines=said.lines)
         self._view.verdict = replace(said, lines=(*said.lines, *lines))
         self._show.show(self._view, "more" if lines else "board")
 

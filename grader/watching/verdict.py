@@ -71,7 +71,8 @@ def verdict(
     written = [task for task in tasks if task.name in set(touched)]
     changed = [t for t in tasks if t in written or _standing(before, t) != _standing(now, t)]
     broken = _broken(tasks, now)
-    lines = tuple(_lines(changed, before, now)) if before else ()
+    # at first all has changed, and the board tells it
+    lines = tuple(_lines(changed if before else written, before, now))
     if before and not lines:
         lines = (StandingLine("not run", "nothing has changed"),)
     if broken:

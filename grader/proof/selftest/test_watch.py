@@ -153,6 +153,29 @@ def test_later_chapters_are_tried_when_an_earlier_one_changes(watched, answers):
     watched.until(r"ex05_mixing.py saved at")
 
 
+def test_a_save_before_all_was_tried_once(answers, tmp_path):
+    folder = shutil.copytree(answers, tmp_path / "a")
+    shutil.copy(places.EXERCISES / f"{STEM}.py", folder)
+    mixing = (places.SOLUTIONS / "ex05_mixing.py").read_text(encoding="utf-8")
+    twice = "\n\n_right = mix_values\n\n\ndef mix_values(weights, value):\n"
+    save(folder, "ex05_mixing.py", f"{mixing}{twice}    return 2 * _right(weights, value)\n")
+    scores = (folder / "ex01_scores.py").read_text(encoding="utf-8")
+    slow = "\n\nimport time\n_right = dot_product\n\n\ndef dot_product(a, b):\n"
+    slow += "    time.sleep(0.1)\n    return _right(a, b)\n"
+    save(folder, "ex01_scores.py", scores + slow)
+    terminal = Terminal("--answers", folder, "watch")
+    try:
+        terminal.until("running ex01_scores.dot_product")
+        save(folder, f"{STEM}.py", SOLVED)
+        terminal.until("softmax and attention_weights are solved")
+        seen = terminal.until("ex05_mixing.mix_values: ", 60)
+        assert f"{STEM}.py saved at " in seen
+        assert "softmax and attention_weights are solved" in seen
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()
+
+
 def test_prints_are_shown(watched, answers):
     save(answers, f"{STEM}.py", softmax("    print('shape', scores.shape)\n    return scores\n"))
     seen = watched.until("your code printed")
