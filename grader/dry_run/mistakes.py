@@ -50,7 +50,6 @@ LEFT = frozenset(("left", "left moved", "left written", "unasked"))
 MODEL = frozenset(("model", "model written"))
 BESIDES = MODEL | {"round", "default"}
 WAITS = frozenset(("waits",))
-NOTES = WAITS | {"lost"}
 
 
 SOMETHING = "a tensor"

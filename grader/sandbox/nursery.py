@@ -16,16 +16,16 @@ from grader.sandbox.numbers import machine
 _prepared: list[tuple[Isolation, int]] = []
 
 
-def prepare_nursery(isolation: Isolation, *, die_with_parent: bool = True) -> None:
+def prepare_nursery(isolation: Isolation) -> None:
     """Prepare this process to fork workers that can be enclosed.
 
     Call it once, early: before PyTorch is imported is best, as one more small process is forked
-    here. This process must have one thread only. After it, this process has no network.
+    here. This process must have one thread only. After it, this process has no network, and it ends
+    with the thread that started it, and all workers with it: that thread must live as long as this
+    process is needed.
 
     Args:
         isolation: what `offered` said.
-        die_with_parent: whether to end with the thread that started this process, and all workers
-            with it; that thread must then live as long as this process is needed.
 
     Raises:
         SandboxError: what was offered cannot be had.
@@ -33,8 +33,7 @@ def prepare_nursery(isolation: Isolation, *, die_with_parent: bool = True) -> No
     if sys.platform == "linux":
         try:
             _enter(isolation)
-            if die_with_parent:
-                prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         except OSError as error:
             raise SandboxError(f"The nursery could not be prepared: {error}.") from error
         _warm_up()

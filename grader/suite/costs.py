@@ -209,8 +209,3 @@ def _bytes(count: int) -> str:
 
 def _number(count: int) -> str:
     return f"{count:,}"
-
-
-def tensor_of(found: Finding) -> Cost | None:
-    """Return the cost that a finding is about, if it names a line."""
-    return found.actual if isinstance(found.actual, Cost) and found.actual.file else None
