@@ -9,7 +9,7 @@ of the fourteenth 128 were rejected at first sight, and named as we read it: 116
 and 9 by no name. Of the 140 of the fifteenth 137, of which two lacked an import: 121 rightly, 3
 wrongly and 11 by no name. Of the 140 of the sixteenth 139, of which one lacked an import: 126
 rightly, 2 wrongly and 10 by no name. Of the 150 of the seventeenth 146: 129 rightly, 3 wrongly and
-14 by no name. Of the 120 of the eighteenth 120, of which one lacked an import: 115 rightly, 0
+14 by no name. Of the 156 of the eighteenth 156, of which one lacked an import: 151 rightly, 0
 wrongly and 4 by no name; those before had been asked for what is not listed, and this one for what
 students naturally do.
 
