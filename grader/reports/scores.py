@@ -35,10 +35,10 @@ def show_scores(graded: Sequence[SubmissionResult], console: Console) -> None:
     titled = zip(columns, *rows, strict=True)
     widths = {column: max(map(len, (column, *cells))) for column, *cells in titled}
     names = [_written(clean(submission.identity), console.encoding) for submission in graded]
-    longest = min(NAME_AT_MOST, max(map(cell_len, names)))
+    longest = min(NAME_AT_MOST, max(NAME_AT_LEAST, *map(cell_len, names)))
     console.width = width = _width(console, widths, longest)
     idle = [d for d in scored if all(one.score(d) is None for one in graded)]
-    shown = _with_room(width, widths, idle, max(NAME_AT_LEAST, longest))
+    shown = _with_room(width, widths, idle, longest)
     shown = _with_room(width, shown, (*reversed(STATES), "beyond", "device-ready"), NAME_AT_LEAST)
     room = max(NAME_AT_LEAST, _room(width, shown))
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -110,6 +110,12 @@ def test_a_log_is_as_wide_as_its_names(printed):
     assert cell_len(first[2]) == NAME_AT_MOST
 
 
+def test_a_log_shows_all_there_is(printed):
+    _, lines = printed(None, ["anna", "jose", "maria"])
+    assert {*DEVICES, *STATES, "beyond", "device-ready"} <= set(re.split("  +", lines[0].strip()))
+    assert not [line for line in lines if line.startswith("not shown")]
+
+
 def test_names_are_no_markup(printed):
     names = [":smile:", "[red]b[/red]", "::error::c"]
     _, lines = printed(100, names)
