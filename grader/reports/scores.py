@@ -74,7 +74,7 @@ def _with_room(
 
 def _told_apart(names: Sequence[str], room: int) -> list[Text]:
     """Cut names to their room, but for those that nobody could tell apart then."""
-    cut = [shortened(name, room) for name in names]
+    cut = [without_middle(name, room) for name in names]
     times = Counter(cut)
     return [
         Text(short) if times[short] == 1 else Text(name, no_wrap=False, overflow="fold")
@@ -82,7 +82,7 @@ def _told_apart(names: Sequence[str], room: int) -> list[Text]:
     ]
 
 
-def shortened(text: str, most: int) -> str:
+def without_middle(text: str, most: int) -> str:
     """Fit a line into so many cells of a terminal; where it is too long it loses its middle."""
     if cell_len(text) <= most:
         return text

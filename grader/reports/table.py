@@ -21,7 +21,7 @@ from rich.table import Column
 from rich.text import Text
 
 from grader.reports.digest import not_run
-from grader.reports.scores import clean, points, shortened, show_scores
+from grader.reports.scores import clean, points, show_scores, without_middle
 from grader.results import Run, SubmissionResult
 
 NAME = 24
@@ -61,7 +61,7 @@ class Bar(ProgressLines):
     def show(self, result: SubmissionResult, known: bool) -> None:
         """Move the bar; what was known before is no work, and tells nothing of the speed."""
         said = f"{self.unchanged} unchanged  " if self.unchanged else ""
-        last = f"{shortened(clean(result.identity), NAME)}: {_said(result)}"
+        last = f"{without_middle(clean(result.identity), NAME)}: {_said(result)}"
         self.bar.update(
             self.task, advance=0 if known else 1, total=self.total - self.unchanged,
             last=last, unchanged=said,

@@ -229,9 +229,10 @@ class Rounds:
             if task.full in done.before
             and _verdicts(done.before[task.full]) != _verdicts(known.results[task.full])
         }
-        begun = {task.stem for task in self._view.plan.begun(self._view.folder)}
         using = {u for stem in changed for u in users(stem, self._view.folder)}
-        self._later = (self._later | using & begun) - done.stems
+        if using:
+            using &= {task.stem for task in self._view.plan.begun(self._view.folder)}
+        self._later = (self._later | using) - done.stems
         if self._later:
             self._begin(Round(done.title, self._tasks(self._later), follows=True))
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from grader.proof.selftest.made_up import random_run
 from grader.reports import table
 from grader.reports.in_short import in_short
-from grader.reports.scores import NAME_AT_MOST, STATES, points, shortened
+from grader.reports.scores import NAME_AT_MOST, STATES, points, without_middle
 from grader.results import DEVICES, CheckResult, ExerciseResult, SubmissionResult
 
 NAMES = ["anna", "x" * 80, "Anna-" + "y" * 290 + "-end", "山田太郎" * 20, "Jose\u0301" * 60]
@@ -135,7 +135,7 @@ def test_what_the_terminal_cannot_write_takes_its_room_spelt_out(printed, monkey
 @pytest.mark.parametrize("most", range(10, 40))
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shortened_name_keeps_both_ends_and_its_accents(name, most):
-    short = shortened(name, most)
+    short = without_middle(name, most)
     assert cell_len(short) <= most
     if cell_len(name) <= most:
         assert short == name
