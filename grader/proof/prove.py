@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import time
 import warnings
@@ -61,6 +62,7 @@ def prove(seed: int = 0, device: str = "cpu", names: Sequence[str] = (), jobs: i
 
 def begin() -> None:
     """Make a process ready to prove in: one thread, and nothing said of odd answers."""
+    gc.freeze()  # what is imported is not to be gone through again and again
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # some answers are odd on purpose
 

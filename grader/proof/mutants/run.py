@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
 import shutil
 import signal
 import sys
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -27,6 +29,8 @@ from grader.suite.check import Check
 
 # what the checks expect, worked out once and there in every fork
 EXPECTED = SlipMemory()
+# how many mutants of a function each check has told: those that told the most are tried first
+TOLD = defaultdict[str, Counter[str]](Counter)
 # seconds of the processor for a check before a mutant counts as told: the slowest takes 0.7
 SECONDS = 5
 WALL = 120
@@ -65,6 +69,7 @@ def _warm() -> None:
         for check in exercise.checks:
             judge.judge(check)
     torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+    gc.freeze()
 
 
 def _run(mutant: Mutant) -> Verdict:
@@ -84,6 +89,7 @@ def _run(mutant: Mutant) -> Verdict:
         said = answer.read().decode()
     os.waitpid(child, 0)
     told_by, _, search = (said or f"\n{GONE}").partition("\n")
+    TOLD[f"{mutant.stem}.{mutant.function}"][told_by] += 1
     return Verdict(mutant, told_by, search)
 
 
@@ -126,7 +132,9 @@ def _checks(known: Catalogue, mutant: Mutant) -> list[Check]:
     """List the checks that may tell a mutant: those of its function, or of all that may use it."""
     chapter = next(one for one in known.chapters if one.stem == mutant.stem)
     own = [e for e in chapter.exercises if e.name == mutant.function]
-    return [check for exercise in own or chapter.exercises for check in exercise.checks]
+    checks = [check for exercise in own or chapter.exercises for check in exercise.checks]
+    told = TOLD[f"{mutant.stem}.{mutant.function}"]
+    return sorted(checks, key=lambda check: -told[check.name])
 
 
 def _limit() -> None:

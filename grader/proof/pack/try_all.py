@@ -24,6 +24,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,15 @@ def main() -> None:
     calls = torch.load(sys.argv[1], weights_only=False)
     leave = os._exit
     disarm()
-    tried = 0
-    for full, of_one in calls.items():
-        for path, function in callables.items():
-            for adapter in ADAPTERS:
-                tried += 1
-                if any(answers(adapter, function, call) for call in of_one):
-                    print(f"{full}: {path} by {adapter.__name__}")
+    tried, found = 0, []
+    with open(os.devnull, "w") as quiet, redirect_stdout(quiet), redirect_stderr(quiet):
+        for full, of_one in calls.items():
+            for path, function in callables.items():
+                for adapter in ADAPTERS:
+                    tried += 1
+                    if any(answers(adapter, function, call) for call in of_one):
+                        found.append(f"{full}: {path} by {adapter.__name__}")
+    print(*found, sep="\n", end="\n" if found else "")
     print(f"{len(callables)} callables, {tried} tried as one of {len(calls)} exercises")
     sys.stdout.flush()
     leave(0)  # what was called may have left threads
@@ -200,6 +203,18 @@ def doubled(value: Any) -> Any:
 
 def takes(function: Any, adapter: Any, args: Any, kwargs: Any) -> bool:
     """Tell whether so many arguments go in, which is far quicker than a call with copies."""
+    key = id(function), adapter, len(args), tuple(kwargs)
+    if key not in TAKES:
+        TAKES[key] = _takes(function, adapter, args, kwargs)
+    return TAKES[key]
+
+
+# by identity: everything that is tried is in `KEPT`
+TAKES: dict[tuple[object, ...], bool] = {}
+SIGNATURES: dict[int, inspect.Signature | None] = {}
+
+
+def _takes(function: Any, adapter: Any, args: Any, kwargs: Any) -> bool:
     signature = signature_of(function)
 
     def bound(*given: Any, **named: Any) -> None:
@@ -222,10 +237,6 @@ def signature_of(function: Any) -> Any:
     return SIGNATURES[id(function)]
 
 
-# by identity: everything that is tried is in `KEPT`
-SIGNATURES: dict[int, inspect.Signature | None] = {}
-
-
 def answers(adapter: Any, function: Any, call: dict[str, Any]) -> bool:
     """Tell whether a function answers a call rightly."""
     made = adapter
@@ -234,20 +245,19 @@ def answers(adapter: Any, function: Any, call: dict[str, Any]) -> bool:
         return False
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            if "made" in call:
-                args, kwargs = copied(call["made"])
-                module = made(function, args, kwargs)
-                if not isinstance(module, nn.Module):
-                    return False
-                module.load_state_dict(call["weights"])
-                function, made = module, as_it_is
-            if "object" in call:
-                thing = adapter(function, *copied(call["object"]))
-                return all(says(thing, asked) for asked in call["asked"])
-            args, kwargs = copied(call["given"])
-            got = made(function, args, kwargs)
-            return any(equal(one, call["result"]) for one in (got, *parts(got)))
+        if "made" in call:
+            args, kwargs = copied(call["made"])
+            module = made(function, args, kwargs)
+            if not isinstance(module, nn.Module):
+                return False
+            module.load_state_dict(call["weights"])
+            function, made = module, as_it_is
+        if "object" in call:
+            thing = adapter(function, *copied(call["object"]))
+            return all(says(thing, asked) for asked in call["asked"])
+        args, kwargs = copied(call["given"])
+        got = made(function, args, kwargs)
+        return any(equal(one, call["result"]) for one in (got, *parts(got)))
     except BaseException:  # such as those of pytest
         return False
     finally:
@@ -262,18 +272,31 @@ def says(thing: Any, asked: dict[str, Any]) -> bool:
 
 def copied(given: Any) -> Any:
     """Return a copy of arguments: the last one, unless a call may have written into it."""
-    values = (*given[0], *given[1].values())
-    if any(hasattr(one, "__dict__") and not isinstance(one, Tensor) for one in values):
-        return copy.deepcopy(given)
-    copy_of, tensors, versions = COPIES.get(id(given), (None, [], []))
-    if copy_of is None or [one._version for one in tensors] != versions:
+    copy_of, state = COPIES.get(id(given), (None, None))
+    if copy_of is None or state is None or state_of(copy_of) != state:
         copy_of = copy.deepcopy(given)
-        tensors = [one for one in (*copy_of[0], *copy_of[1].values()) if isinstance(one, Tensor)]
-        COPIES[id(given)] = copy_of, tensors, [one._version for one in tensors]
+        COPIES[id(given)] = copy_of, state_of(copy_of)
     return copy_of
 
 
-COPIES: dict[int, tuple[Any, list[Tensor], list[int]]] = {}
+COPIES: dict[int, tuple[Any, Any]] = {}
+
+
+def state_of(given: Any) -> Any:
+    """Return what differs as soon as something was written into arguments; None if unknown."""
+    values = (*given[0], *given[1].values())
+    if any(hasattr(one, "__dict__") and not isinstance(one, Tensor | nn.Module) for one in values):
+        return None
+    tensors = [one._version for one in values if isinstance(one, Tensor)]
+    return tensors, [state_of_module(one) for one in values if isinstance(one, nn.Module)]
+
+
+def state_of_module(module: nn.Module) -> Any:
+    """Return what differs as soon as a module has another weight, hook or attribute."""
+    held = [(name, id(value), len(value) if isinstance(value, dict) else 0)
+            for part in module.modules() for name, value in vars(part).items()]  # fmt: skip
+    tensors = (*module.parameters(), *module.buffers())
+    return held, [(id(one), one._version, one.grad is None) for one in tensors]
 
 
 def parts(got: Any) -> list[Any]:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import shutil
 import signal
-import time
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,8 +27,11 @@ def pytest_configure() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give the kit's own tests more time than a check has."""
+    """Give the kit's own tests more time than a check has, and those of a pack one process."""
     item.add_marker(pytest.mark.timeout(300))
+    # a release takes minutes: of xdist's workers one makes it, and no other waits for it
+    if {"released", "week"} & set(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.xdist_group("release"))
 
 
 @pytest.fixture
@@ -54,34 +52,18 @@ def submission(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Release once, as a folder and as an archive; tests leave it as it is.
-
-    It takes minutes, so of xdist's workers one does it, and the others take a copy.
-    """
-    mine = tmp_path_factory.mktemp("release") / "pack"
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        assert release(mine) == 0
-        return mine
-    shared = tmp_path_factory.getbasetemp().parent / "released"
-    with contextlib.suppress(FileExistsError):
-        shared.mkdir()
-        (shared / "status.part").write_text(str(release(shared / "pack")))
-        (shared / "status.part").replace(shared / "status")
-    while not (shared / "status").exists():
-        time.sleep(0.2)
-    assert (shared / "status").read_text() == "0"
-    shutil.copytree(shared / "pack", mine)
-    shutil.copy2(shared / "pack.zip", mine.with_name("pack.zip"))
-    return mine
+    """Release once, as a folder and as an archive; tests leave it as it is."""
+    folder = tmp_path_factory.mktemp("release") / "pack"
+    assert main(["release", str(folder), "--zip", "--notebooks"]) == 0
+    return folder
 
 
-def release(folder: Path) -> int:
-    """Release; whatever goes wrong is a status, or others would wait for ever."""
-    try:
-        return main(["release", str(folder), "--zip", "--notebooks"])
-    except BaseException:
-        traceback.print_exc()
-        return 1
+@pytest.fixture(scope="session")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Release two chapters once, as a folder and as an archive; tests copy what they change."""
+    folder = tmp_path_factory.mktemp("week") / "pack"
+    assert main(["release", str(folder), "--zip", "--chapters", "ex03..ex04"]) == 0
+    return folder
 
 
 @pytest.fixture

@@ -270,10 +270,7 @@ def test_a_seal_opens_with_its_key_alone():
 
 # ---- in a students' pack ----
 
-in_pack = pytest.mark.xdist_group("release")
 
-
-@in_pack
 def test_a_pack_opens_what_is_solved_and_nothing_else(released):
     for folder in (places.SOLUTIONS, places.VARIANTS / "einsum"):
         done = run_in(released, "-m", "grader", "--answers", str(folder), "compare", "ex04_softmax")
@@ -286,7 +283,6 @@ def test_a_pack_opens_what_is_solved_and_nothing_else(released):
     assert "is not started" in done.stdout
 
 
-@in_pack
 def test_nothing_sealed_can_be_read(released):
     whole = b"\n".join(path.read_bytes() for path in released.rglob("*") if path.is_file())
     for full in EXERCISES:
@@ -306,7 +302,6 @@ def here_in(released):
     return released / here.FOLDER.relative_to(places.ROOT)
 
 
-@in_pack
 def test_a_function_that_passes_without_the_right_answer_is_told_so(released, monkeypatch):
     monkeypatch.setattr("grader.comparing.sealed.FOLDER", here_in(released))
     right = dict(answers_to_questions(places.SOLUTIONS, ["ex01_scores.dot_product"]))
@@ -320,7 +315,6 @@ def test_a_function_that_passes_without_the_right_answer_is_told_so(released, mo
         ways_of("ex14_more.function", NAMES, lambda _: None)
 
 
-@in_pack
 def test_an_instructor_leaves_them_out(tmp_path, monkeypatch):
     from grader.release import pack as packing
 

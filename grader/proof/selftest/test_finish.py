@@ -139,7 +139,6 @@ def test_the_board_leads_to_the_end(capsys):
     assert "the end: python -m grader finish" in capsys.readouterr().out.splitlines()[-1]
 
 
-@pytest.mark.xdist_group("release")
 def test_a_pack_has_its_end(released):
     done = run_in(released, "-m", "grader", "--answers", str(places.SOLUTIONS), "finish")
     assert done.returncode == 0, done.stdout + done.stderr

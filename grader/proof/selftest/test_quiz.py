@@ -377,7 +377,6 @@ def test_what_is_drawn_for_a_pack_is_what_the_kit_asks(stem, tmp_path, monkeypat
     assert json.loads(drawn(stem))
 
 
-@pytest.mark.xdist_group("release")
 def test_a_pack_asks_the_same_and_holds_no_arithmetic(released):
     assert not (released / "grader" / "quiz" / "questions").exists()
     assert not (released / "grader" / "quiz" / "arithmetic.py").exists()

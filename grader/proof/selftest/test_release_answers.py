@@ -8,8 +8,6 @@ from grader.chapters import catalogue, places
 from grader.proof.pack.right_calls import save
 from grader.proof.selftest.packs import run_in
 
-# the pack is made once
-pytestmark = pytest.mark.xdist_group("release")
 TRY_ALL = places.ROOT / "grader" / "proof" / "pack" / "try_all.py"
 TRY_SEALS = TRY_ALL.with_name("try_seals.py")
 

@@ -9,20 +9,10 @@ from pathlib import Path
 import pytest
 
 from grader.chapters import places
-from grader.cli import main
 from grader.proof.selftest.packs import run_in
 
-pytestmark = pytest.mark.xdist_group("release")
 HELD = ["ex03_masking", "ex04_softmax"]
 OTHERS = sorted(one.stem for one in places.SOLUTIONS.glob("ex*.py") if one.stem not in HELD)
-
-
-@pytest.fixture(scope="module")
-def week(tmp_path_factory) -> Path:
-    """Release two chapters once; tests copy what they change."""
-    folder = tmp_path_factory.mktemp("weeks") / "pack"
-    assert main(["release", str(folder), "--chapters", "ex03..ex04"]) == 0
-    return folder
 
 
 @pytest.fixture
