@@ -18,7 +18,7 @@ A line `# file: NAME` begins another file of the same submission.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,12 @@ FOLDER = Path(__file__).parents[1] / "hostile"
 OUTCOMES = {"failed", "error", "timeout", "crashed", "forbidden", "not started"}
 KEYS = {"chapter", "onto", "earns", "partly", "at most", "outcomes", "passes", "says", "never"}
 
+
+# what a wall stands before; the rest is Python's own, and knows of no user
+OF_THE_SYSTEM = re.compile(
+    r"\b(os|ctypes|fcntl|mmap|multiprocessing|pathlib|posix|resource|shutil|signal|socket"
+    r"|subprocess|tempfile|threading)\b|\bopen\("
+)
 
 # the kit is out of sight in the worker; who patches it finds it through the frames of his callers
 FINDS_THE_KIT = """
@@ -84,6 +90,11 @@ class Hostile:
     def chapter(self) -> str:
         """The chapter's stem."""
         return self.facts["chapter"]
+
+    @property
+    def meets_walls(self) -> bool:
+        """Whether it asks the system for something."""
+        return OF_THE_SYSTEM.search(self.code) is not None
 
     def listed(self, key: str) -> list[str]:
         """Return a fact that is a list."""
@@ -162,8 +173,8 @@ def _read(path: Path) -> Hostile:
     return Hostile(path.stem, what, facts, code)
 
 
-def write(folder: Path, chapter: str, every: int = 6) -> dict[str, Hostile | None]:
-    """Write the hostile submissions of a chapter, with right ones among them.
+def write(folder: Path, chosen: Sequence[Hostile], every: int = 6) -> dict[str, Hostile | None]:
+    """Write hostile submissions, with right ones among them.
 
     Returns:
         What each folder's name stands for; None for a right submission.
@@ -171,7 +182,6 @@ def write(folder: Path, chapter: str, every: int = 6) -> dict[str, Hostile | Non
     right = {path.name: path.read_bytes() for path in places.SOLUTIONS.glob("ex*.py")}
     written: dict[str, Hostile | None] = {}
     row: list[Hostile | None] = [None]
-    chosen = [hostile for hostile in all_of_them() if hostile.chapter == chapter]
     for first in range(0, len(chosen), every):
         row += [*chosen[first : first + every], None]
     for number, one in enumerate(row):
