@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Sequence
 
-from grader.commands.usage import UsageError
+from grader.commands.usage import as_usage
 
 HELP = "prove the kit: stubs, promises, solutions, variants, slips, mutants"
 
@@ -51,7 +51,5 @@ def _refuse_unknown(names: Sequence[str], mutants: bool) -> None:
     from grader.chapters import catalogue, places
 
     folders = {"solutions", *(path.name for path in places.VARIANTS.iterdir())} if mutants else ()
-    try:
+    with as_usage():
         catalogue().listed([name for name in names if name not in folders])
-    except LookupError as problem:
-        raise UsageError(problem.args[0]) from problem

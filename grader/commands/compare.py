@@ -6,7 +6,7 @@ import argparse
 import io
 import sys
 
-from grader.commands.usage import UsageError, positive
+from grader.commands.usage import UsageError, answers_folder, as_usage, positive
 
 HELP = "lay a function that you have solved beside the reference answer"
 
@@ -22,24 +22,17 @@ def run(given: argparse.Namespace) -> int:
     """Compare: 0 something was solved, 1 nothing was."""
     from rich.console import Console
 
-    from grader import places
     from grader.comparing import screen
     from grader.comparing.compare import compare
     from grader.comparing.here import LEFT_OUT, anything_there
     from grader.showing.run import ShowError
     from grader.trial import StartError
 
-    answers = (given.answers or places.EXERCISES).resolve()
-    if not answers.is_dir():
-        raise UsageError(f"there is no folder {answers}")
+    answers = answers_folder(given)
     if not anything_there():
         raise UsageError(LEFT_OUT)
-    try:
+    with as_usage(StartError, ShowError):
         found = compare(given.name, answers, given.time_limit)
-    except LookupError as problem:
-        raise UsageError(problem.args[0]) from problem
-    except (StartError, ShowError) as problem:
-        raise UsageError(problem) from problem
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # not every terminal has every letter
     screen.draw(found, Console(highlight=False))

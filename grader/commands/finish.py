@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from grader.commands.output import add_output, can_be_saved, output
-from grader.commands.usage import UsageError, positive
+from grader.commands.usage import UsageError, as_usage, positive
 
 HELP = "the end: train your own model, see what you have built, and what to read next"
 MOST_SENTENCES, MOST_WORDS = 12, 12
@@ -24,9 +24,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Draw the end: 0 all of it, 1 something is not there yet, or stopped."""
     from grader.finishing import lacking
+    from grader.naming import in_words
 
     if lacking():
-        raise UsageError(f"`finish` trains a model of {' and '.join(lacking())}: not in this kit")
+        raise UsageError(f"`finish` trains a model of {in_words(lacking())}: not in this kit")
     from grader.finishing.child import NAME, Finish
     from grader.pictures.model import Picture, unpack
     from grader.showing.run import ShowError, run
@@ -36,7 +37,7 @@ def run(given: argparse.Namespace) -> int:
     if len(given.text) > MOST_SENTENCES:
         raise UsageError(f"--text may come {MOST_SENTENCES} times, not {len(given.text)} times")
     can_be_saved(given.save)
-    try:
+    with as_usage(OSError, ShowError):
         heard = run(job)
         pictures = [unpack(packed) for packed in heard.done]
         if heard.trouble:
@@ -44,10 +45,6 @@ def run(given: argparse.Namespace) -> int:
             last.trouble, last.state = heard.trouble.splitlines(), "stopped"
             pictures.append(last)
         output(pictures, given.save, given.theme)
-    except LookupError as problem:
-        raise UsageError(problem.args[0]) from problem
-    except (OSError, ShowError) as problem:
-        raise UsageError(problem) from problem
     return int(any(picture.state == "stopped" for picture in pictures))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from grader.commands.usage import UsageError
+from grader.commands.usage import answers_folder, as_usage
 
 HELP = "the next hint for a function (three in all), or what a word means"
 
@@ -19,17 +19,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Try the answer, and print what helps most."""
-    from grader import places
     from grader.hints.ask import ask
     from grader.trial import StartError
 
-    answers = given.answers or places.EXERCISES
-    if not answers.is_dir():
-        raise UsageError(f"there is no folder {answers}")
-    try:
-        print("\n".join(ask(given.name, answers.resolve())))
-    except LookupError as problem:
-        raise UsageError(problem.args[0]) from problem
-    except StartError as problem:
-        raise UsageError(problem) from problem
+    answers = answers_folder(given)
+    with as_usage(StartError):
+        print("\n".join(ask(given.name, answers)))
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from grader.commands.usage import UsageError
+from grader.commands.usage import answers_folder, as_usage
 
 if TYPE_CHECKING:
     from grader.quiz.question import Question
@@ -30,11 +30,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Ask the questions of a chapter, or those about a function."""
-    from grader import places
     from grader.quiz.chapter import SEEDS
     from grader.quiz.talk import Sitting, SittingEnded
 
-    stem, found = _questions(given.name, (given.answers or places.EXERCISES).resolve())
+    stem, found = _questions(given.name, answers_folder(given))
     seed = Random().randrange(SEEDS) if given.seed is None else given.seed % SEEDS
     name = given.name or stem
     if not found:
@@ -61,13 +60,9 @@ def _questions(name: str | None, answers: Path) -> tuple[str, list[Question]]:
     from grader.quiz.question import of_functions
     from grader.stubs import NoStubsError, Pristine
 
-    try:
+    with as_usage(NoStubsError):
         names = Pristine().names()
         wanted = select(name or _chapter(answers, list(names)), names)
-    except LookupError as problem:
-        raise UsageError(problem.args[0]) from problem
-    except NoStubsError as problem:
-        raise UsageError(problem) from problem
     stem = wanted[0].split(".")[0]
     about = [full.split(".")[1] for full in wanted if full.startswith(f"{stem}.")]
     return stem, [one for one in of_functions(questions(stem), about) if not one.once_solved]
@@ -78,12 +73,7 @@ def _chapter(answers: Path, stems: list[str]) -> str:
     from grader.quiz.standing import standing
     from grader.trial import StartError
 
-    if not answers.is_dir():
-        raise UsageError(f"there is no folder {answers}")
     print("Looking for the chapter that you are in ...", flush=True)
-    try:
-        with contextlib.closing(standing(answers)) as tried:
-            first = next((full for full, right in tried if not right), "")
-    except StartError as problem:
-        raise UsageError(problem) from problem
+    with as_usage(StartError), contextlib.closing(standing(answers)) as tried:
+        first = next((full for full, right in tried if not right), "")
     return first.split(".")[0] or Random().choice(stems)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from grader.commands.usage import UsageError
+from grader.commands.usage import UsageError, answers_folder, as_usage
 
 HELP = "put a stub back, and keep what was there"
 
@@ -16,22 +16,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Put it back, and say where the old answer is."""
-    from grader import places
     from grader.hints import Ladder
     from grader.naming import chapter, select
     from grader.stubs import BrokenTextError, NoStubsError, Pristine, reset
     from grader.written.source import Unreadable
 
-    answers = (given.answers or places.EXERCISES).resolve()
-    if not answers.is_dir():
-        raise UsageError(f"there is no folder {answers}")
-    try:
+    answers = answers_folder(given)
+    with as_usage(NoStubsError):
         pristine = Pristine()
         names = select(given.name, pristine.names())
-    except LookupError as problem:
-        raise UsageError(problem.args[0]) from problem
-    except NoStubsError as problem:
-        raise UsageError(problem) from problem
     stem = names[0].split(".")[0]
     whole = chapter(given.name, [stem]) is not None
     if len(names) > 1 and not whole:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from grader.commands.output import add_output, can_be_saved, output
-from grader.commands.usage import UsageError, positive
+from grader.commands.usage import as_usage, positive
 
 HELP = "draw what your function does"
 
@@ -30,15 +30,11 @@ def run(given: argparse.Namespace) -> int:
     from grader.showing.run import ShowError, draw
 
     can_be_saved(given.save)
-    try:
+    with as_usage(OSError, ValueError, ShowError):
         request = PictureRequest(
             given.name, str(given.answers) if given.answers else None, own_words(given.text),
             given.against, given.time_limit,
         )  # fmt: skip
         pictures = draw(request)
         output(pictures, given.save, given.theme)
-    except LookupError as problem:
-        raise UsageError(problem.args[0]) from problem
-    except (OSError, ValueError, ShowError) as problem:
-        raise UsageError(problem) from problem
     return int(any(picture.state in ("not started", "stopped") for picture in pictures))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from grader.commands.usage import UsageError, positive
+from grader.commands.usage import UsageError, answers_folder, as_usage, positive
 
 HELP = "try what you save, and show the verdict and the next step"
 
@@ -19,18 +19,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Watch until somebody quits."""
-    from grader import places
     from grader.trial import StartError
 
     try:
         from grader.watching.watch import Watch, best_show
     except ModuleNotFoundError as problem:
         raise UsageError(f"watch needs {problem.name}: python -m pip install -e .") from problem
-    answers = (given.answers or places.EXERCISES).resolve()
-    if not answers.is_dir():
-        raise UsageError(f"there is no folder {answers}")
-    try:
+    answers = answers_folder(given)
+    with as_usage(StartError):
         Watch(answers, best_show(), given.time_limit, poll=given.poll).run()
-    except StartError as problem:
-        raise UsageError(problem) from problem
     return 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from grader.commands.usage import UsageError
+from grader.commands.usage import answers_folder, as_usage
 
 if TYPE_CHECKING:
     from grader.quiz.question import Question
@@ -31,23 +31,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Ask it: 0 asked, 1 nothing of the kind is solved yet."""
-    from grader import places
     from grader.naming import select
     from grader.quiz.chapter import SEEDS
     from grader.quiz.talk import Sitting, SittingEnded
     from grader.stubs import NoStubsError, Pristine
 
-    try:
+    with as_usage(NoStubsError):
         names = Pristine().names()
         known = [f"{stem}.{name}" for stem, functions in names.items() for name in functions]
         wanted = select(given.name, names) if given.name else known
-    except LookupError as problem:
-        raise UsageError(problem.args[0]) from problem
-    except NoStubsError as problem:
-        raise UsageError(problem) from problem
     seed = Random().randrange(SEEDS) if given.seed is None else given.seed % SEEDS
     Random(seed).shuffle(wanted)
-    full = _solved(wanted, (given.answers or places.EXERCISES).resolve())
+    full = _solved(wanted, answers_folder(given))
     if not full:
         print(_not_yet(given.name, wanted))
         return 1
@@ -68,13 +63,8 @@ def _solved(wanted: Sequence[str], answers: Path) -> str:
     from grader.quiz.standing import standing
     from grader.trial import StartError
 
-    if not answers.is_dir():
-        raise UsageError(f"there is no folder {answers}")
-    try:
-        with contextlib.closing(standing(answers, wanted)) as tried:
-            return next((full for full, right in tried if right), "")
-    except StartError as problem:
-        raise UsageError(problem) from problem
+    with as_usage(StartError), contextlib.closing(standing(answers, wanted)) as tried:
+        return next((full for full, right in tried if right), "")
 
 
 def _not_yet(name: str | None, wanted: Sequence[str]) -> str:

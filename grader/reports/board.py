@@ -17,7 +17,7 @@ from rich.text import Text
 from grader import places
 from grader.finishing import lacking
 from grader.naming import in_words
-from grader.reports.next_step import NextStep, next_step
+from grader.reports.next_step import NextStep, chapter_file, next_step
 from grader.results import ExerciseResult, counting, number
 
 STYLES = {
@@ -64,7 +64,9 @@ def board(
     counted = counting(results, device)
     if not short:
         console.print(chapters(counted, device))
-    below = Text("\n").join([*totals(results, device), next_line(counted, answers, device)])
+    below = Text("\n").join(
+        [*totals(results, answers, device), next_line(counted, answers, device)]
+    )
     for line in below.split("\n"):
         console.print(_wrapped(line, width), soft_wrap=True)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
@@ -128,7 +130,7 @@ def _reason(stem: str, result: ExerciseResult, device: str) -> str:
     return f" for {in_words(names)}" if names else ""
 
 
-def totals(results: Sequence[ExerciseResult], device: str) -> Iterator[Text]:
+def totals(results: Sequence[ExerciseResult], answers: Path, device: str) -> Iterator[Text]:
     """Write a line for each track: its points, and how many functions are in which state.
 
     Where nothing was run of what lies beyond the seven chapters, its line points there.
@@ -143,7 +145,7 @@ def totals(results: Sequence[ExerciseResult], device: str) -> Iterator[Text]:
     elif further:
         stems = dict.fromkeys(result.stem for result in further)
         says = f"{len(stems)} more chapters" if len(stems) > 1 else "one more chapter"
-        where = places.short(places.EXERCISES / f"{next(iter(stems))}.py")
+        where = places.short(chapter_file(next(iter(stems)), results, answers))
         yield Text(f"{'beyond':<{TITLE}}{says}, 100 points besides: {where}", "dim")
 
 

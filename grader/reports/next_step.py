@@ -96,6 +96,12 @@ def _to_polish(
     return replace(step, polish=wanted.to_mend(device)) if wanted.is_right(device) else step
 
 
+def chapter_file(stem: str, results: Sequence[ExerciseResult], answers: Path) -> Path:
+    """Return the file or the notebook in which a student begins a chapter."""
+    source = _folder(results, answers).to_go_on(stem)
+    return places.EXERCISES / f"{stem}.py" if source is None else answers / source.name
+
+
 def _folder(results: Sequence[ExerciseResult], answers: Path) -> Folder:
     names: dict[str, list[str]] = {}
     for result in results:

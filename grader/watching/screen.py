@@ -135,7 +135,7 @@ class Screen:
     def _board(self, view: View, room: Room) -> list[str]:
         counted = board.counting(view.results, DEVICE)
         chapters = board.chapters(counted, DEVICE, compact=True)
-        totals = [self._hanging(line) for line in board.totals(view.results, DEVICE)]
+        totals = map(self._hanging, board.totals(view.results, view.answers, DEVICE))
         return self._lines(*([] if view.listing or not room.chapters else [chapters]), *totals)
 
     def _hanging(self, line: Text) -> Text:

@@ -189,10 +189,13 @@ def test_the_board_counts_what_was_run_of_it(tmp_path):
     assert "ex15_d" not in said.split("next")[0]
 
 
-def test_the_board_points_to_the_first_of_several(tmp_path):
+def test_the_board_points_to_the_first_of_several(tmp_path, monkeypatch):
     results = [
         result("ex01_a.f", "core", 100, True), result("ex14_c.h", "beyond", 60),
         result("ex15_d.i", "beyond", 40),
     ]  # fmt: skip
     said = board(results, tmp_path, device="cpu")
     assert "beyond        2 more chapters, 100 points besides: exercises/ex14_c.py\n" in said
+    (tmp_path / "ex14_c.ipynb").write_text('{"nbformat": 4, "nbformat_minor": 5, "cells": []}')
+    monkeypatch.chdir(tmp_path)
+    assert "100 points besides: ex14_c.ipynb\n" in board(results, tmp_path, device="cpu")
