@@ -42,7 +42,7 @@ def softmax(scores: Float[Tensor, "*shape"], dim: int = -1) -> Float[Tensor, "*s
     peak = scores.detach().amax(dim, keepdim=True)  # [..., 1, ...]
     peak = peak.masked_fill(peak == -torch.inf, 0)  # -inf - -inf would be NaN
     powers = torch.exp(scores - peak)  # [*shape], at most 1
-    total = powers.sum(dim, keepdim=True)  # [..., 1, ...], 0 only where every door is closed
+    total = powers.sum(dim, keepdim=True)  # [..., 1, ...], 0 only where all is -inf
     return powers / total.masked_fill(total == 0, 1)
 
 

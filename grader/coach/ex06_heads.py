@@ -694,7 +694,7 @@ def batch_of_the_mask_on_heads(query, key, value, n_heads, mask=None):
 @multi_head.slip(MASK)
 def unsqueezed_at_one(query, key, value, n_heads, mask=None):
     """unsqueeze(1) is right for a mask [batch, q, k] only: in other masks the new dimension falls
-    between queries and keys. Expand to [*batch, q, k], then unsqueeze(-3)."""
+    between queries and keys. Count from the end: unsqueeze(-3)."""
     parts = [_split(x, n_heads) for x in (query, key, value)]
     return _merge(_attend(*parts, None if mask is None else mask.unsqueeze(1)))
 
@@ -702,7 +702,7 @@ def unsqueezed_at_one(query, key, value, n_heads, mask=None):
 @multi_head.slip(MASK)
 def mask_of_keys_fails(query, key, value, n_heads, mask=None):
     """A mask of the keys alone, [k], has too few dimensions for unsqueeze(-3) or [..., None, :, :]:
-    expand it to [*batch, q, k] first."""
+    it fits every head as it is."""
     return _multi(query, key, value, n_heads, mask, place=lambda m, _: m.unsqueeze(-3))
 
 
@@ -1254,7 +1254,7 @@ class mask_unsqueezed_at_one(_Layer):
 @MultiHeadAttention.slip(MASK)
 class mask_of_keys_alone_fails(_Layer):
     """A mask of the keys alone, [k], has too few dimensions for unsqueeze(-3) or [..., None, :, :]:
-    expand it to [*batch, q, k] first, or pass it to `multi_head` as it is."""
+    it fits every head as it is, and so does any mask that you pass on to `multi_head`."""
 
     def mix(self, query, key, value, mask):
         return mask_of_keys_fails(query, key, value, self.n_heads, mask)

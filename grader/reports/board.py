@@ -33,7 +33,7 @@ TITLE = 14
 WIDTH, LEAST = 88, 40
 UNBROKEN, NO_BREAK = re.compile(r"python -m grader [\w. ]+|\.ipynb, cell \d+"), "\u00a0"
 NOTHING = "nothing: every function is solved"
-OF_WHAT_RAN = "all that ran has passed, and what did not run holds no stub: pytest runs everything"
+OF_WHAT_RAN = "all that ran has passed: plain pytest runs the rest, too"
 THE_END = "the end: python -m grader finish"
 
 

@@ -130,6 +130,17 @@ def test_notebooks_are_valid_and_the_same_each_time(tmp_path, capsys):
             ]
 
 
+def test_a_notebook_whose_file_was_put_away_is_kept(tmp_path, monkeypatch, capsys):
+    for stem in ("ex01_scores", "ex02_scaling"):
+        (tmp_path / f"{stem}.py").write_bytes((places.EXERCISES / f"{stem}.py").read_bytes())
+    monkeypatch.setattr(places, "EXERCISES", tmp_path)
+    assert main(["notebook", "ex01_scores"]) == 0
+    (tmp_path / "ex01_scores.py").unlink()
+    capsys.readouterr()
+    assert main(["notebook", "ex01_scores"]) == 0
+    assert f"kept {tmp_path / 'ex01_scores.ipynb'}" in capsys.readouterr().out
+
+
 def test_a_notebook_that_is_there_is_kept(tmp_path, capsys):
     path = tmp_path / "ex04_softmax.ipynb"
     path.write_text("my work")

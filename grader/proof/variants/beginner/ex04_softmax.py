@@ -21,11 +21,11 @@ def softmax(scores, dim=-1):
     candidates = torch.where(is_closed, torch.full_like(scores, lowest_number), scores)
     largest = torch.amax(candidates.detach(), dim=dim, keepdim=True)
 
-    # special case 3: a slice with nothing but closed doors
+    # special case 3: a slice with nothing but minus infinity
     everything_closed = torch.all(is_closed, dim=dim, keepdim=True)
     largest = torch.where(everything_closed, torch.zeros_like(largest), largest)
 
-    # where a door is closed, the difference must not get large either
+    # where a score is minus infinity, the difference must not get large either
     differences = torch.where(is_closed, zeros, safe_scores - largest)
     exponentials = torch.exp(differences)
     exponentials = torch.where(is_closed, zeros, exponentials)
