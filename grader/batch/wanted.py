@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.reports import gradebook
-from grader.reports.formats import FORMATS, refuse_early, since, with_similar
+from grader.reports.formats import FORMATS, refuse_early, refuse_name, since, with_similar
 from grader.reports.platforms import read, read_roster
 from grader.reports.roster import Roster
 from grader.results import Run
@@ -111,6 +111,7 @@ def _writers(
             raise ValueError(f"there is no report format `{form}`; there is {', '.join(forms)}")
         refuse_early(form, submissions)
         path = Path(file)
+        refuse_name(form, path)
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise ValueError(f"the report cannot be written to {file}: no such folder, or a folder")
         yield forms[form], path

@@ -33,6 +33,7 @@ FORMATS: dict[str, Callable[[Run, Path], None]] = {
     "classroom": classroom.write,
 }
 OF_ONE = frozenset({"gradescope", "classroom"})
+JSON = frozenset({"json", "json1", "class", "similar"})
 
 
 def refuse_early(form: str, submissions: int) -> None:
@@ -49,6 +50,19 @@ def refuse_early(form: str, submissions: int) -> None:
         raise ValueError(gradescope.refusal(form, submissions))
     if form in ("html", "feedback"):
         html_report.environment()
+
+
+def refuse_name(form: str, file: Path) -> None:
+    """Say that a file's name would mislead whoever opens it.
+
+    Raises:
+        ValueError: the format is JSON, and the name that of a page or a table.
+    """
+    if form in JSON and file.suffix.lower() in (".html", ".htm", ".csv"):
+        raise ValueError(
+            f"`{form}` is JSON: call it {file.with_suffix('.json').name}; "
+            f"`html` writes a page and `csv` a table"
+        )
 
 
 def since(

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -133,6 +134,15 @@ def test_one_submission_only():
         formats.refuse_early(form, 1)
     for form in ("json", "csv", "html", "junit"):
         formats.refuse_early(form, 2)
+
+
+def test_a_name_does_not_mislead_who_opens_it():
+    for form in ("class", "similar", "json"):
+        with pytest.raises(ValueError, match=rf"`{form}` is JSON: call it of-all.json; `html` "):
+            formats.refuse_name(form, Path("reports/of-all.html"))
+        formats.refuse_name(form, Path("reports/of-all.json"))
+        formats.refuse_name(form, Path("of-all"))
+    formats.refuse_name("html", Path("of-all.html"))
 
 
 @pytest.mark.parametrize("form", ["gradescope", "classroom"])
