@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from grader.naming import in_words
+
 MEBIBYTE = 2**20
 SCRIPT, NOTEBOOK = ".py", ".ipynb"
 # by suffix; a notebook holds its outputs as well
@@ -93,7 +95,9 @@ def sources(
     made: dict[str, bytes] = {}
     for stem, kinds in found.items():
         try:
-            made[f"{stem}.py"] = _source(stem, kinds, names, told)
+            made[f"{stem}.py"] = text = _source(stem, kinds, names, told)
+            if not text.strip():
+                told.note(f"nothing is in {in_words([stem + suffix for suffix in kinds])}")
         except Unusable as problem:
             unread[stem] = str(problem)
             told.leave(f"{stem}{suffix}" for suffix in kinds)

@@ -104,7 +104,7 @@ def show(run: Run, unchanged: int = 0) -> None:
     _say_of_each(run, console)
     console.print(Text(f"\n{_summary(run, unchanged)}"), soft_wrap=True)
     if run.isolation:
-        console.print(f"isolation: {run.isolation}")
+        console.print(Text(f"isolation: {run.isolation}"), soft_wrap=True)
     for device in run.devices:
         if run.devices[device] != "run":
             console.print(Text(f"{device}: {not_run(run, device)}"), soft_wrap=True)
