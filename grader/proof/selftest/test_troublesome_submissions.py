@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from grader.batch.sources import Told, sources
+
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs the sandbox")
 EX02 = "ex02_scaling"
 HANGS = "\n\ndef scale_scores(scores, d_k):\n    while True:\n        pass\n"
@@ -142,3 +144,10 @@ def test_trouble_in_one_submission_leaves_the_others_alone(submission, solution,
     assert right["score"]["cpu"] == right["max"] > crash["score"]["cpu"] > 0
     assert (empty["status"], right["status"]) == ("ungradable", "graded")
     assert "hand in ex*.py" in empty["problem"]
+
+
+def test_a_file_with_nothing_in_it_is_named():
+    told = Told()
+    sources({"ex01_scores.py": b"\n", "ex02_scaling.py": b"x = 1\n"}, told=told)
+    assert told.notes == ["nothing is in ex01_scores.py"]
+    assert told.unused == []
