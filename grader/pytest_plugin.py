@@ -420,8 +420,8 @@ class Board:
 def _repeated(checks: int) -> str:
     """Say how many failures were left out of what was told in full."""
     if checks == 1:
-        return "1 more check fails, probably for a reason told above (-rf names it)"
-    return f"{checks} more checks fail, most of them for reasons told above (-rf names them)"
+        return "1 more check fails, probably for a reason told above (pytest -rf names it)"
+    return f"{checks} more checks fail, most of them for reasons told above (pytest -rf names them)"
 
 
 def _not_taken(answers: Path) -> list[str]:

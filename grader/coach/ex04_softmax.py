@@ -210,7 +210,7 @@ def nan_where_all_closed(scores, dim=-1):
 @softmax.slip(BLIND)
 def nan_gradient_where_all_closed(scores, dim=-1):
     """The output is right, the gradient is NaN: -inf - -inf, or 0 / 0, was replaced after it
-    happened. Replace what goes into it, before."""
+    happened. Put a finite number in before the subtraction or the division."""
     powers = torch.exp(scores - _peak(scores, dim))
     weights = powers / powers.sum(dim, keepdim=True)
     return torch.where(torch.isnan(weights), torch.zeros_like(weights), weights)

@@ -65,11 +65,19 @@ def _built(world: World, is_done: bool) -> Picture:
     for title, parts in figures.items():
         notes = [line for part in parts for line in _lines(part, lambda full: _where(world, full))]
         built.rows.append(Row(title, notes=notes))
-    lacks = paper.NOT_BUILT_BESIDE_A_DECODER if paper.DECODER in begun else paper.NOT_BUILT
-    built.rows.append(Row("What the figures show and this kit does not build.",
-                          notes=[f"- {text}" for text in lacks]))  # fmt: skip
+    built.rows.append(_not_built(paper.DECODER in begun, paper.DECODER in world.names))
     built.rows.append(Row("What to read next.", notes=[f"- {text}" for text in paper.READ_NEXT]))
     return built
+
+
+def _not_built(decoder: bool, can_be: bool) -> Row:
+    """Say what of the figures is missing, and whether a chapter that is not begun builds it."""
+    who = "this kit does" if decoder else "the seven chapters do"
+    lacks = paper.NOT_BUILT_BESIDE_A_DECODER if decoder else paper.NOT_BUILT
+    notes = [f"- {text}" for text in lacks]
+    if can_be and not decoder:
+        notes.append(paper.BUILT_BEYOND)
+    return Row(f"What the figures show and {who} not build.", notes=notes)
 
 
 def _lines(part: paper.Box, where: Callable[[str], str]) -> Iterator[str]:

@@ -32,7 +32,7 @@ FIGURES: dict[str, tuple[Box, ...]] = {
     ),
     "Figure 2, left: scaled dot-product attention.": (
         Box("MatMul of Q and K", ("ex01_scores.dot_product_scores",)),
-        Box("Scale", ("ex02_scaling.scaled_scores",)),
+        Box("Scale", ("ex02_scaling.scale_scores",)),
         Box("Mask (opt.)", ("ex03_masking.apply_mask",)),
         Box("SoftMax", ("ex04_softmax.softmax",)),
         Box("MatMul with V", ("ex05_mixing.mix_values",)),
@@ -81,6 +81,7 @@ NOT_BUILT = (
     "N x: six such layers on one another, in an encoder and in a decoder. Yours has one layer, and "
     "takes the mean of its rows where the decoder names a word at every position.",
 )
+BUILT_BEYOND = f"All three are built beyond the seven chapters, in {DECODER}."
 NOT_BUILT_BESIDE_A_DECODER = (
     "An encoder beside the decoder: layers without a causal mask, which read another text. The "
     "decoder looks at what they make of it through cross-attention.",

@@ -42,8 +42,8 @@ def test_the_end_of_the_solutions(finished, width):
     for phrase, word in (("not like", "hate"), ("do hate", "hate"), ("tea is what i", "like")):
         assert f'your predict: "{phrase}" -> {word}' in said
     assert said.count("head 3") == 3
-    assert "Scale: scaled_scores, " in said
-    assert "ex02_scaling.py:36" in said
+    assert "Scale: scale_scores, " in said
+    assert "ex02_scaling.py:12" in said
     assert "Feed forward: DecoderBlock, " in said
     assert "An encoder beside the decoder" in said
     assert "Attention Is All You Need" in said
@@ -61,7 +61,9 @@ def test_of_stubs_nothing_is_called_built(finished):
     status, said = finished(places.EXERCISES)
     assert status == 1
     assert "What you are building" in said
-    assert "Scale: scaled_scores, not started" in said
+    assert "Scale: scale_scores, not started" in said
+    assert "What the figures show and the seven chapters do not build." in said
+    assert "All three are built beyond the seven chapters, in ex13_decoder." in said
     assert "now yours" not in said
 
 
