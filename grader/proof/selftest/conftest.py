@@ -28,9 +28,10 @@ def pytest_configure() -> None:
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Give the kit's own tests more time than a check has, and those of a pack one process."""
-    item.add_marker(pytest.mark.timeout(300))
-    # a release takes minutes: of xdist's workers one makes it, and no other waits for it
-    if {"released", "week"} & set(getattr(item, "fixturenames", ())):
+    of_pack = {"released", "week"} & set(getattr(item, "fixturenames", ()))
+    # a release takes minutes: the first test waits for it
+    item.add_marker(pytest.mark.timeout(600 if of_pack else 300))
+    if of_pack:  # of xdist's workers one makes it, and no other waits
         item.add_marker(pytest.mark.xdist_group("release"))
 
 
