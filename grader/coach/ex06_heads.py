@@ -1244,7 +1244,7 @@ class mask_batch_on_heads(_Layer):
 @MultiHeadAttention.slip(MASK)
 class mask_unsqueezed_at_one(_Layer):
     """unsqueeze(1) is right for a mask [batch, q, k] only: in other masks the new dimension falls
-    between queries and keys. Pass the mask to `multi_head` as it is, or expand it first, then
+    between queries and keys. Pass the mask to `multi_head` as it is, or count from the end:
     unsqueeze(-3)."""
 
     def mix(self, query, key, value, mask):

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from grader.commands import reporting
-from grader.commands.usage import UsageError, positive
+from grader.commands.usage import UsageError, as_usage, positive
 
 HELP = "score submissions on CPU and CUDA"
 
@@ -70,8 +70,5 @@ def run(given: argparse.Namespace) -> int:
         given.require_sandbox, given.shard, given.duplicates, given.earlier,
         cluster,
     )  # fmt: skip
-    try:
+    with as_usage(ValueError, OSError):
         return grade(request)
-    except (ValueError, LookupError, OSError) as problem:
-        said = problem.args[0] if isinstance(problem, LookupError) else problem
-        raise UsageError(said) from problem

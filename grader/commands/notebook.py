@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from grader.commands.usage import UsageError
+from grader.commands.usage import UsageError, as_usage
 
 HELP = "write the chapters as Jupyter notebooks"
 
@@ -24,10 +24,8 @@ def run(given: argparse.Namespace) -> int:
     from grader.notebooks.write import NoNbformat, write_chapters
 
     try:
-        written, kept = write_chapters(given.chapter, given.to or places.EXERCISES)
-    except (LookupError, OSError, NoNbformat) as problem:
-        said = problem.args[0] if isinstance(problem, LookupError) else problem
-        raise UsageError(said) from problem
+        with as_usage(OSError, NoNbformat):
+            written, kept = write_chapters(given.chapter, given.to or places.EXERCISES)
     except SyntaxError as problem:
         raise UsageError(
             f"{problem.filename}, line {problem.lineno} is not Python yet: {problem.msg}"

@@ -131,12 +131,11 @@ def write_chapters(name: str | None, folder: Path) -> tuple[list[Path], list[Pat
 
     known = catalogue()
     stems = sorted({one.stem for one in known.select(name)}) if name else list(known.names())
-    files = {stem: places.EXERCISES / f"{stem}.py" for stem in stems}
+    files = {folder / f"{stem}.ipynb": places.EXERCISES / f"{stem}.py" for stem in stems}
     # who works in notebooks may have put the files away
-    there = [folder / f"{stem}.ipynb" for stem, file in files.items() if not file.is_file()]
-    there = [path for path in there if path.is_file()]
-    waiting = [file for stem, file in files.items() if folder / f"{stem}.ipynb" not in there]
-    written, kept = write_all([read_chapter(file) for file in waiting], folder)
+    there = [path for path, file in files.items() if path.is_file() and not file.is_file()]
+    chapters = [read_chapter(file) for path, file in files.items() if path not in there]
+    written, kept = write_all(chapters, folder)
     return written, [*there, *kept]
 
 
