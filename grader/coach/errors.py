@@ -450,6 +450,19 @@ def _handed_on(names: Sequence[str]) -> ErrorSlip:
     return replace(HANDED_ON, says=HANDED_ON.says.format(outer=outer, inner=inner))
 
 
+# what one function refuses of another, torch refuses in one of these ways where nobody looks
+OF_SIZES = frozenset({
+    "sizes_do_not_line_up", "sizes_do_not_fit", "entry_by_entry", "dimension_out_of_range",
+    "one_batch_dimension_only", "reshaped_to_another_size",
+})  # fmt: skip
+
+
+def handed_on(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> bool:
+    """Tell whether a function refuses what another one of the same author hands on to it."""
+    known = error_slip(error, frames) if isinstance(error, ValueError) else None
+    return known is not None and known.name == HANDED_ON.name
+
+
 KEPT = error_like(
     "kept_from_an_earlier_call",
     "",

@@ -1114,6 +1114,14 @@ def memory_mask_on_the_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
 
 
 @cross_attention.slip(QUERIES)
+def memory_mask_unsqueezed_at_one(x, memory, w_q, w_k, w_v, memory_mask=None):
+    """unsqueeze(1) is right for a mask [batch, k] only: without a batch the new dimension falls
+    behind the keys. Count from the end: unsqueeze(-2), or [..., None, :]."""
+    mask = None if memory_mask is None else memory_mask.unsqueeze(1)
+    return _attend(x @ w_q, memory @ w_k, memory @ w_v, mask)
+
+
+@cross_attention.slip(QUERIES)
 def memory_mask_without_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
     """The mask [*batch, k] has no dimension for the queries yet: make it [*batch, 1, k], counting
     from the end, since there may be no batch."""

@@ -24,9 +24,9 @@ from grader import nested
 from grader.answers.door import Answers, Call
 from grader.chapters import Exercise
 from grader.coach import Slip
-from grader.coach.errors import error_slip
+from grader.coach.errors import HANDED_ON, REFUSED, error_slip
 from grader.judging import recorded
-from grader.judging.evidence import Evidence, alike, equal_evidence, error_key
+from grader.judging.evidence import Evidence, alike, equal_evidence, error_key, same_error
 from grader.judging.misfits import not_refused
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run, torch_as_it_was
@@ -216,7 +216,7 @@ def _gives(slip: Slip, call: Call, seen: Outcome) -> bool:
     except Exception as problem:
         if seen.error is None:
             return False
-        return error_key(problem, seen.stem) == error_key(seen.error, seen.stem)
+        return same_error(error_key(problem, seen.stem), Evidence.of(seen))
     found = seen.finding
     try:
         return found is not None and equal_evidence(nested.at(result, found.path), found.actual)
@@ -233,4 +233,4 @@ def _says_little(seen: Outcome) -> bool:
     if seen.finding is not None:
         return not_refused(seen)
     known = error_slip(seen.error, seen.frames, seen.stem) if seen.error is not None else None
-    return known is not None and known.name == "refuses_what_fits"
+    return known is not None and known.name in (REFUSED.name, HANDED_ON.name)
