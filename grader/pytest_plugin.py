@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from grader import devices
+from grader import devices, places
 from grader.answers.refused import Refused
 from grader.batch.folders import members
 from grader.batch.members import chosen
@@ -28,7 +28,6 @@ from grader.chapters import (
     ChapterError,
     World,
     catalogue,
-    places,
 )
 from grader.chapters.tracks import beyond, not_begun
 from grader.grouping import grouped, is_check

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from grader import places
 from grader.authoring.texts import texts
-from grader.chapters import places
 from grader.chapters.tracks import track_said
 from grader.results import TRACKS
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import TypeVar, cast
 
+from grader import places
 from grader.batch.bench import BatchStopped, GradingError, NoBench
 from grader.batch.names import shortened
 from grader.batch.plan import GradingPlan, content
@@ -16,7 +17,7 @@ from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Told, Unusable
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
-from grader.chapters import Exercise, places
+from grader.chapters import Exercise
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
 from grader.written.shapes import Shapes
 

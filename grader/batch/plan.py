@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from grader.chapters import Exercise, places
+from grader import places
+from grader.chapters import Exercise
 from grader.hearings.hearing import Limits
 from grader.results import Earlier
 from grader.sandbox import Isolation

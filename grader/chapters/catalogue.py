@@ -12,9 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
-from grader import naming
+from grader import naming, places
 from grader.author_errors import ChapterError, line_of, reading
-from grader.chapters import places
 from grader.chapters.tracks import track_said
 from grader.coach import Task, tasks_in
 from grader.results import TRACKS, Track

@@ -6,7 +6,7 @@ import functools
 import re
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 from grader.written.folder import Folder
 
 TRACK = re.compile(r'^TRACK\b[^=\n]*= "(\w+)"$', re.M)

@@ -48,7 +48,8 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _refuse_unknown(names: Sequence[str], mutants: bool) -> None:
-    from grader.chapters import catalogue, places
+    from grader import places
+    from grader.chapters import catalogue
 
     folders = {"solutions", *(path.name for path in places.VARIANTS.iterdir())} if mutants else ()
     with as_usage():

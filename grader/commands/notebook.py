@@ -20,7 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Write the notebooks that are not there yet."""
-    from grader.chapters import places
+    from grader import places
     from grader.notebooks.write import NoNbformat, write_chapters
 
     try:

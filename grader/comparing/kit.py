@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 from grader.comparing.excerpt import excerpt
 from grader.comparing.ways import Ways, farthest
 from grader.comparing.worth_showing import WORTH_SHOWING

@@ -12,7 +12,7 @@ from grader.dry_run.mistakes import (
     heard,
     lost,
 )
-from grader.dry_run.places import ELSEWHERE
+from grader.dry_run.pretended import ELSEWHERE
 
 __all__ = [
     "BESIDES",

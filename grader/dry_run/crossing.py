@@ -21,7 +21,7 @@ from grader.dry_run.lightly import prepare
 from grader.dry_run.mistakes import Mistake, Place
 from grader.dry_run.mode import ON_THE_CPU, Machine
 from grader.dry_run.moves import Move, moved
-from grader.dry_run.places import CPU, HOME, place
+from grader.dry_run.pretended import CPU, HOME, pretended_device
 from grader.dry_run.tensors import Elsewhere, where_is
 from grader.dry_run.trip import Trip
 from grader.dry_run.watch import Now
@@ -108,7 +108,7 @@ class Crossing:
 
     def there(self, value: Any, device: Any) -> Any:
         """Put what has been worked out elsewhere where a device says, if a call runs there."""
-        at = place(device) or CPU
+        at = pretended_device(device) or CPU
         if not self._inside or at == CPU:
             return value
         return nested.mapped(lambda one: moved(one, at) if isinstance(one, Tensor) else one, value)

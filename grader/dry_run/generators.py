@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from grader.dry_run.places import CPU, HOME, place
+from grader.dry_run.pretended import CPU, HOME, pretended_device
 
 REAL = torch.Generator
 
@@ -32,7 +32,7 @@ class Maker(metaclass=_Kind):
 
     def __new__(cls, device: Any = "cpu") -> Any:
         """Make a generator on the CPU or on a pretended GPU."""
-        at = place(device)
+        at = pretended_device(device)
         if at is None or at == CPU:
             return REAL(device)
         made = Generator()

@@ -16,7 +16,7 @@ from grader import nested
 from grader.dry_run import kinds
 from grader.dry_run.generators import Generator
 from grader.dry_run.moves import destination, moved
-from grader.dry_run.places import CPU, FIRST, place
+from grader.dry_run.pretended import CPU, FIRST, pretended_device
 from grader.dry_run.tensors import Elsewhere, where_is
 from grader.dry_run.trip import Trip
 from grader.dry_run.watch import Now, handed, is_given
@@ -121,7 +121,7 @@ class Machine(TorchFunctionMode):
         said = kwargs.get("device")
         if said is None and func in _device._device_constructors():
             said = _device.CURRENT_DEVICE
-        to = place(said)
+        to = pretended_device(said)
         generator = kwargs.get("generator")
         tensors = list(_tensors(args, kwargs))
         if generator is not None:
@@ -226,7 +226,7 @@ def _cpu(machine: Machine, func: Any, args: Sequence[Any], kwargs: dict[str, Any
 
 def _cuda(machine: Machine, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     said = args[1] if len(args) > 1 else kwargs.get("device")
-    return machine.trip.move(args[0], place(said) or FIRST)
+    return machine.trip.move(args[0], pretended_device(said) or FIRST)
 
 
 def _type(machine: Machine, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -267,7 +267,7 @@ def _as_tensor(machine: Machine, func: Any, args: Sequence[Any], kwargs: dict[st
         return machine.trip.of_numpy(machine.made(func, (data,), named), data)
     if isinstance(data, Tensor):
         return machine.trip.move(
-            func(data, dtype=named.get("dtype")), place(named["device"]) or CPU
+            func(data, dtype=named.get("dtype")), pretended_device(named["device"]) or CPU
         )
     return machine.made(func, (data,), named)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader.dry_run.places import CPU, place
+from grader.dry_run.pretended import CPU, pretended_device
 from grader.dry_run.tensors import Elsewhere, where_is
 
 
@@ -62,11 +62,11 @@ def destination(
         rest.insert(0, other.dtype)
     for at, value in enumerate(rest):
         if isinstance(value, str | torch.device | int) and not isinstance(value, bool):
-            to = place(value)
+            to = pretended_device(value)
             del rest[at]
             break
     if "device" in named:
-        to = place(named.pop("device"))
+        to = pretended_device(named.pop("device"))
     named.pop("non_blocking", None)
     # the flags that may follow without a name say how to copy, which no one can see
     rest = [value for value in rest if isinstance(value, torch.dtype)]

@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.dry_run import sites, words
 from grader.dry_run.mistakes import RAISED, WAITS, Mistake, Place
 from grader.dry_run.moves import moved
-from grader.dry_run.places import CPU, FIRST, HOME, place
+from grader.dry_run.pretended import CPU, FIRST, HOME, pretended_device
 from grader.dry_run.sites import Running, Site
 from grader.dry_run.tensors import Elsewhere, where_is
 
@@ -195,7 +195,7 @@ class Trip:
     def default_changes(self, device: Any) -> Callable[[], None]:
         """The answer changes the default device: return what to do if it stays so."""
         mistake = words.at("default", self._now())
-        to = None if device is None else place(device)
+        to = None if device is None else pretended_device(device)
         return (lambda: None) if to is None or to == CPU else (lambda: self.add(mistake))
 
     # ---- what is seen at the end of a call ----

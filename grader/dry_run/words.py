@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from grader.dry_run import sites
 from grader.dry_run.mistakes import LONGEST, SOMETHING, Mistake
-from grader.dry_run.places import FIRST, HOME, place
+from grader.dry_run.pretended import FIRST, HOME, pretended_device
 from grader.dry_run.sites import Running, RunningLine, Site
 from grader.dry_run.tensors import where_is
 from grader.trouble import words_of
@@ -240,7 +240,7 @@ def is_there(value: Any) -> bool:
 
 def _home(value: Any) -> bool:
     try:
-        return place(value) == HOME
+        return pretended_device(value) == HOME
     except RuntimeError:
         return False
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from grader.chapters import Catalogue, World, places
+from grader import places
+from grader.chapters import Catalogue, World
 from grader.trouble import Missing
 
 DEVICE = "device"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.chapters import Exercise, catalogue, places
+from grader import places
+from grader.chapters import Exercise, catalogue
 from grader.hints.advice import advise
 from grader.hints.ladder import Ladder
 from grader.judging.run import Setting

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.chapters import Catalogue, catalogue, places
+from grader import places
+from grader.chapters import Catalogue, catalogue
 from grader.notebooks.world import NotebookWorld
 from grader.written.chosen import Cell
 from grader.written.folder import Folder

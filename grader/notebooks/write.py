@@ -127,7 +127,8 @@ def write_chapters(name: str | None, folder: Path) -> tuple[list[Path], list[Pat
         SyntaxError: an exercise file is not Python.
         NoNbformat: `nbformat` is not installed.
     """
-    from grader.chapters import catalogue, places
+    from grader import places
+    from grader.chapters import catalogue
 
     known = catalogue()
     stems = sorted({one.stem for one in known.select(name)}) if name else list(known.names())

@@ -7,8 +7,9 @@ import doctest
 import re
 from pathlib import Path
 
+from grader import places
 from grader.author_errors import defined_at, located
-from grader.chapters import Catalogue, World, places
+from grader.chapters import Catalogue, World
 from grader.proof.figure import Figure
 
 DIFFICULTY = re.compile(r"Difficulty (\d) of 5, about (\d+) minutes?\.")

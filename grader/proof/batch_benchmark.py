@@ -18,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.chapters import Exercise, World, catalogue, places
+from grader import places
+from grader.chapters import Exercise, World, catalogue
 from grader.hearings.hearing import Limits
 from grader.hearings.process import JudgeProcess
 from grader.judging.run import Setting, run

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import torch
 
-from grader.chapters import World, catalogue, places
+from grader import places
+from grader.chapters import World, catalogue
 from grader.judging.judge import Judge
 
 ROUNDS = 5

@@ -8,7 +8,8 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.chapters import Catalogue, Exercise, places
+from grader import places
+from grader.chapters import Catalogue, Exercise
 from grader.hearings.hearing import Hearing
 from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory

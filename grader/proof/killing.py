@@ -21,7 +21,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 
 FIRST = "ex01_scores.py"
 ENDINGS = {

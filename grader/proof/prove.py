@@ -13,9 +13,9 @@ from pathlib import Path
 
 import torch
 
-from grader import devices
+from grader import devices, places
 from grader.author_errors import defined_at
-from grader.chapters import Catalogue, Exercise, World, catalogue, places
+from grader.chapters import Catalogue, Exercise, World, catalogue
 from grader.judging.evidence import Evidence, alike
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome

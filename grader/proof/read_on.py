@@ -6,8 +6,9 @@ import ast
 import functools
 import re
 
+from grader import places
 from grader.author_errors import defined_at
-from grader.chapters import Catalogue, catalogue, places
+from grader.chapters import Catalogue, catalogue
 from grader.hints.cards import card
 from grader.proof.figure import Figure
 from grader.suite.promises import docstring_of, rules

@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 from grader.proof.made_class.make import make
 
 SEED = 7

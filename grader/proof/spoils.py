@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from grader import nested
-from grader.chapters import Catalogue, Exercise, World, places
+from grader import nested, places
+from grader.chapters import Catalogue, Exercise, World
 from grader.suite.case import floating
 from grader.suite.draw import Draw
 from grader.suite.laws import Subject

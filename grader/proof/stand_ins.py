@@ -30,7 +30,8 @@ def spoil(full: str, name: str, world: World) -> Callable[..., Any]:
 
     Its lines are those of the answer in `world`, once that has come.
     """
-    from grader.chapters import catalogue, places
+    from grader import places
+    from grader.chapters import catalogue
     from grader.proof.spoils import SPOILS
 
     stem, function = full.split(".")

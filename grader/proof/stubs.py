@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from grader.chapters import Catalogue, places
+from grader import places
+from grader.chapters import Catalogue
 from grader.proof.figure import Figure
 from grader.stubs.pristine import Pristine, PristineChapter, of_stubs
 from grader.stubs.splice import splice

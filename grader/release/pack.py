@@ -7,8 +7,9 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from grader import places
 from grader.answers.world import ELSEWHERE
-from grader.chapters import Catalogue, Chapter, World, catalogue, places
+from grader.chapters import Catalogue, Chapter, World, catalogue
 from grader.notebooks.chapter import read_chapter
 from grader.notebooks.write import NoNbformat, notebook
 from grader.quiz import chapter as quiz

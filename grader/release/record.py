@@ -11,7 +11,8 @@ from pathlib import Path
 
 import torch
 
-from grader.chapters import Chapter, ChapterError, Exercise, World, catalogue, places
+from grader import places
+from grader.chapters import Chapter, ChapterError, Exercise, World, catalogue
 from grader.coach import Slip
 from grader.judging import recorded
 from grader.judging.evidence import Evidence

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 
 import torch
 
-from grader.chapters import Chapter, Exercise, World, catalogue, places
+from grader import places
+from grader.chapters import Chapter, Exercise, World, catalogue
 from grader.comparing.kit import ways_in_kit
 from grader.comparing.seal import key_of, on_the_edge, seal
 from grader.comparing.sealed import packed, questions

@@ -15,9 +15,9 @@ from grader.sandbox import (
     limits,
     namespaces,
     nursery,
-    places,
     room,
     seccomp,
+    visible,
 )
 from grader.sandbox.isolation import Isolation
 from grader.sandbox.kernel import (
@@ -66,7 +66,7 @@ def _enclose_on_linux(walls: Walls, isolation: Isolation) -> None:
     _detach(walls.keep)
     limits.be_first_to_go()
     figures = limits.work_out(walls, isolation) if isolation.limits else {}
-    seen = places.view(walls.readable, walls.hidden, walls.gpu)
+    seen = visible.view(walls.readable, walls.hidden, walls.gpu)
     user = identity.of_process() if isolation.own_uid else os.getuid()
     group = user if isolation.own_uid else os.getgid()
     scratch = room.SCRATCH if isolation.scratch and walls.scratch else None
@@ -120,17 +120,17 @@ def _require_readable(path: Path) -> None:
             raise SandboxError(f"{each} cannot be read by the user that runs submissions.")
 
 
-def _files(seen: places.VisibleFiles, in_room: bool, gpu: bool) -> Iterator[tuple[Path, int]]:
+def _files(seen: visible.VisibleFiles, in_room: bool, gpu: bool) -> Iterator[tuple[Path, int]]:
     """Name what Landlock lets through."""
     if in_room:  # what is hidden is not there
         yield from ((path, landlock.READ) for path in seen.shown)
         yield room.SCRATCH, landlock.WRITE
     else:
-        for path, readable in places.without_hidden(seen):
+        for path, readable in visible.without_hidden(seen):
             yield path, landlock.READ if readable else landlock.LIST
-    for path in places.devices(gpu):
+    for path in visible.devices(gpu):
         yield path, landlock.USE_DEVICE
     if gpu:
-        yield from ((path, landlock.READ) for path in places.process_facts())
-        yield places.own_threads(), landlock.NAME
+        yield from ((path, landlock.READ) for path in visible.process_facts())
+        yield visible.own_threads(), landlock.NAME
         yield Path("/dev/shm"), landlock.WRITE

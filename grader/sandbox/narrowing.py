@@ -11,7 +11,7 @@ import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.sandbox import places
+from grader.sandbox import visible
 from grader.sandbox.enclosure import enclose
 from grader.sandbox.isolation import Isolation
 from grader.sandbox.walls import Walls
@@ -39,17 +39,17 @@ def narrow(isolation: Isolation, work: Callable[[], object]) -> bool:
         with contextlib.suppress(OSError):
             ctypes.CDLL(name)
     modules = _modules_shown()
-    places.show_libraries(of_the_system=False)
+    visible.show_libraries(of_the_system=False)
     done = _goes_on(isolation, modules, work)
     if not done:
-        places.show_libraries(of_the_system=True)
-    places.needed(False)  # for all workers that will be forked
+        visible.show_libraries(of_the_system=True)
+    visible.needed(False)  # for all workers that will be forked
     return done
 
 
 def _modules_shown() -> list[str]:
     """Name the files of all loaded modules that a worker may read; the kit's own are not among."""
-    shown = set(places.needed(False)[0])
+    shown = set(visible.needed(False)[0])
     found = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     # some stand there only as a link to a place that is not shown
     files = [file for file in found if file and not os.path.islink(file)]

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from grader.sandbox import namespaces, places, room, seccomp
+from grader.sandbox import namespaces, room, seccomp, visible
 from grader.sandbox.isolation import Isolation
 from grader.sandbox.kernel import PR_SET_PDEATHSIG, SandboxError, prctl
 from grader.sandbox.numbers import machine
@@ -66,7 +66,7 @@ def _warm_up() -> None:
     """Work out what workers inherit, and load what they would load each for itself."""
     importlib.import_module("resource")
     for gpu in (False, True):
-        places.needed(gpu)
+        visible.needed(gpu)
         if machine():
             seccomp.build(machine(), gpu)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from grader.sandbox import environment, landlock, namespaces, places, seccomp
+from grader.sandbox import environment, landlock, namespaces, seccomp, visible
 from grader.sandbox.enclosure import enclose
 from grader.sandbox.isolation import Count, Isolation, Rights
 from grader.sandbox.kernel import SandboxError, drop_capabilities
@@ -133,7 +133,7 @@ def _as_nursery(isolation: Isolation, tell: int) -> None:
 
 
 def _read_what_is_needed() -> None:
-    for path in places.needed(False)[0]:
+    for path in visible.needed(False)[0]:
         if path.is_dir():
             os.listdir(path)
     Path(os.__file__).read_bytes()

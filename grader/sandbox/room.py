@@ -9,7 +9,7 @@ import struct
 from pathlib import Path
 
 from grader.sandbox.kernel import call
-from grader.sandbox.places import VisibleFiles, devices, own_threads
+from grader.sandbox.visible import VisibleFiles, devices, own_threads
 
 SCRATCH = Path("/scratch")
 _SHARED_MEMORY = Path("/dev/shm")

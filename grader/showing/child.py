@@ -157,7 +157,8 @@ def world_of(answers: str | None) -> World:
     """
     import torch
 
-    from grader.chapters import World, catalogue, places
+    from grader import places
+    from grader.chapters import World, catalogue
 
     torch.set_num_threads(1)
     folder = Path(answers).resolve() if answers else places.EXERCISES

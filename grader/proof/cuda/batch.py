@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 from grader.proof.cuda.grading import graded
 from grader.proof.cuda.part import Part
 

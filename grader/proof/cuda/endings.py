@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from grader.chapters import places
+from grader import places
 from grader.proof.cuda.grading import graded
 
 # what a softmax does on a device where it is asked for float64, and nowhere else

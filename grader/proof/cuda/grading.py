@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from grader.chapters import places
+from grader import places
 
 
 def graded(folder: Path, device: str, report: Path, *options: object) -> Any:

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from grader import devices
-from grader.chapters import Exercise, World, catalogue, places
+from grader import devices, places
+from grader.chapters import Exercise, World, catalogue
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.chapters import Catalogue, Exercise, World, places
+from grader import places
+from grader.chapters import Catalogue, Exercise, World
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.proof.devices.programs import KINDS, programs

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.chapters import Catalogue, World, places
+from grader import places
+from grader.chapters import Catalogue, World
 from grader.judging.run import Setting, run
 
 DATA = Path(__file__).parent / "data"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 from grader.proof.figure import Figure
 from grader.proof.made_class.make import Student
 from grader.proof.made_class.totals import REPORTS, Totals, from_json, from_table

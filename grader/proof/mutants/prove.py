@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from grader.chapters import catalogue, places
+from grader import places
+from grader.chapters import catalogue
 from grader.naming import listed
 from grader.proof.figure import Figure
 from grader.proof.mutants.make import Mutant, mutants_of

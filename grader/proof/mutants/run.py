@@ -18,7 +18,8 @@ from pathlib import Path
 
 import torch
 
-from grader.chapters import Catalogue, World, catalogue, places
+from grader import places
+from grader.chapters import Catalogue, World, catalogue
 from grader.judging.judge import Judge
 from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting, run

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 import torch
 
+from grader import places
 from grader.answers.door import Answer
-from grader.chapters import World, catalogue, places
+from grader.chapters import World, catalogue
 from grader.chapters.catalogue import suite_path
 from grader.cli import main
 from grader.suite.check import load_suite

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.chapters import places
+from grader import places
 
 FOLDER = Path(__file__).parents[1] / "hostile"
 OUTCOMES = {"failed", "error", "timeout", "crashed", "forbidden", "not started"}

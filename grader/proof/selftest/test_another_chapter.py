@@ -12,7 +12,8 @@ import sys
 
 import pytest
 
-from grader.chapters import ChapterError, places
+from grader import places
+from grader.chapters import ChapterError
 from grader.proof.selftest.written import STEM, copy_of_the_kit, put_example
 
 NEW = "ex15_shares"

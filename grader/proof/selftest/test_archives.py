@@ -13,9 +13,9 @@ import zipfile
 
 import pytest
 
+from grader import places
 from grader.batch.sources import Told, Unusable
 from grader.batch.submissions import find
-from grader.chapters import places
 
 TEXT = b"x = 1\n"
 NAME = "ex01_scores.py"

@@ -18,8 +18,8 @@ import typing
 
 import pytest
 
+from grader import places
 from grader.batch import plan, store
-from grader.chapters import places
 from grader.cli import main
 from grader.reports import table
 from grader.results import CheckResult, SubmissionResult

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from grader.chapters import places
+from grader import places
 from grader.chapters.tracks import beyond, not_begun
 from grader.proof.selftest.packs import run_in
 from grader.proof.selftest.written import copy_of_the_kit

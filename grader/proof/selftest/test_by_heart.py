@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import trouble
-from grader.chapters import catalogue, places
+from grader import places, trouble
+from grader.chapters import catalogue
 from grader.hearings import by_heart
 from grader.hearings.hearing import Hearing, Limits
 from grader.judging import judge

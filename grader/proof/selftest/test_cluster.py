@@ -16,9 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import cli
+from grader import cli, places
 from grader.batch.spread import TRIES, Piece, spread
-from grader.chapters import places
 from grader.proof.selftest.test_batches import EX01, WRONG
 from grader.proof.selftest.test_shards import ONLY, SEEDED, contents, hand_in, reports
 from grader.reports import recipes

@@ -10,7 +10,8 @@ import zipfile
 
 import pytest
 
-from grader.chapters import catalogue, places
+from grader import places
+from grader.chapters import catalogue
 from grader.cli import main
 
 

@@ -10,7 +10,8 @@ import zlib
 import pytest
 import torch
 
-from grader.chapters import World, catalogue, places
+from grader import places
+from grader.chapters import World, catalogue
 from grader.cli import main
 from grader.comparing import here
 from grader.comparing.excerpt import excerpt

@@ -7,7 +7,8 @@ import re
 import pytest
 import torch
 
-from grader.chapters import World, catalogue, places
+from grader import places
+from grader.chapters import World, catalogue
 from grader.coach.ex12_flash import FINDINGS
 from grader.costs import Counting
 

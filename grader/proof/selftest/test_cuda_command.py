@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from grader.chapters import places
+from grader import places
 from grader.proof.cuda.__main__ import main
 from grader.proof.cuda.part import NotTried, Part, tried
 from grader.proof.cuda.parts import Asked, parts

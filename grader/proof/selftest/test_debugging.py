@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 
 
 def debugged(folder: Path, suite: str, *typed: str, only: str = "") -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from grader import places
 from grader.batch.devices import Usable
-from grader.chapters import places
 from grader.proof.cuda.endings import SAYS, problems
 from grader.proof.second_device import NAME, is_possible, package
 

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from grader.chapters import World, catalogue, places
+from grader import places
+from grader.chapters import World, catalogue
 from grader.cli import main
 from grader.judging.judge import Judge
 from grader.judging.run import Setting, run

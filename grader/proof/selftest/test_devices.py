@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import devices
+from grader import devices, places
 from grader.batch.devices import devices_of, named_in
-from grader.chapters import places
 from grader.cli import main
 from grader.proof.second_device import NAME, is_possible, package
 from grader.results import CheckResult, ExerciseResult

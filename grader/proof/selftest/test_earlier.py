@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+from grader import places
 from grader.batch.plan import GradingPlan
-from grader.chapters import catalogue, places
+from grader.chapters import catalogue
 from grader.hearings.each import Hearings
 from grader.remote import lending
 from grader.remote.lifted import are_levels, lifted, within

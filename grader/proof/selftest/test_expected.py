@@ -2,8 +2,9 @@
 
 import torch
 
+from grader import places
 from grader.answers.world import World
-from grader.chapters import catalogue, places
+from grader.chapters import catalogue
 from grader.judging.run import Setting, run
 from grader.suite.expected import Tape
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from grader.chapters import catalogue, places
+from grader import places
+from grader.chapters import catalogue
 from grader.cli import main
 from grader.finishing import paper
 from grader.finishing.lesson import lesson

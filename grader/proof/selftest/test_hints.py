@@ -12,7 +12,6 @@ import pytest
 
 from grader import places
 from grader.chapters import catalogue
-from grader.chapters import places as chapters_places
 from grader.cli import main
 from grader.hints.advice import advise
 from grader.hints.ladder import FILE, Ladder, LadderPlace
@@ -21,7 +20,7 @@ from grader.results import CheckResult, ExerciseResult
 from grader.trial.plan import DEVICE, PlannedTask
 
 EVERY = [(e.full, e.task.hints) for e in catalogue().exercises()]
-ANSWERS = [chapters_places.SOLUTIONS, *chapters_places.variants()]
+ANSWERS = [places.SOLUTIONS, *places.variants()]
 
 
 @pytest.fixture

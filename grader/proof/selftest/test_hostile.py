@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from grader.chapters import catalogue, places
+from grader import places
+from grader.chapters import catalogue
 from grader.proof.selftest import hostile
 from grader.sandbox import offered
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.chapters import places
+from grader import places
 
 # what answers are made of, or what they are attacked with: read, but no part of the house
 READ = ("hostile", "data", "variants")

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from grader.chapters import catalogue, places
+from grader import places
+from grader.chapters import catalogue
 from grader.hearings.hearing import ATTEMPTS, Hearing
 from grader.remote.held import chapters_in
 from grader.remote.process import Process

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from grader.chapters import places
+from grader import places
 from grader.proof.mutants import prove, survivors
 from grader.proof.mutants.make import mutants_of
 from grader.proof.mutants.run import Verdict, run_all

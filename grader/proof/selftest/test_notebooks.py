@@ -19,8 +19,9 @@ from IPython.core.compilerop import CachingCompiler
 from markdown_it import MarkdownIt
 from nbclient import NotebookClient
 
+from grader import places
 from grader.answers.clock import limit
-from grader.chapters import World, catalogue, places
+from grader.chapters import World, catalogue
 from grader.cli import main
 from grader.judging.judge import Judge
 from grader.judging.outcome import TimeLimit

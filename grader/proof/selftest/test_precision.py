@@ -9,8 +9,8 @@ import sys
 import pytest
 import torch
 
+from grader import places
 from grader.answers.precision import be_exact, exact
-from grader.chapters import places
 from grader.proof.second_device import NAME, is_possible, package
 
 MATMUL, CUDNN = torch.backends.cuda.matmul, torch.backends.cudnn

@@ -11,7 +11,8 @@ from math import inf
 
 import pytest
 
-from grader.chapters import catalogue, places
+from grader import places
+from grader.chapters import catalogue
 from grader.cli import main
 from grader.proof.selftest.packs import run_in
 from grader.quiz import chapter

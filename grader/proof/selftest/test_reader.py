@@ -13,10 +13,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from grader import places
 from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Unusable
 from grader.batch.submissions import Submission
-from grader.chapters import places
 
 TEXT = b"def softmax(x):\n    return x\n"
 on_posix = pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")

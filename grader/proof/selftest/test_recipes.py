@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import cli
-from grader.chapters import places
+from grader import cli, places
 from grader.proof.selftest.test_gradebook import MOODLE
 from grader.reports import recipes
 from grader.reports.recipes import __main__ as command

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 import torch
 
+from grader import places
 from grader.answers.refused import Refused
 from grader.answers.switches import SWITCHES
 from grader.batch.sources import LARGEST
-from grader.chapters import World, catalogue, places
+from grader.chapters import World, catalogue
 from grader.cli import main
 from grader.judging.judge import Judge
 from grader.judging.run import Setting

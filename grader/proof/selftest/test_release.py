@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.chapters import catalogue, places
+from grader import places
+from grader.chapters import catalogue
 from grader.cli import main
 from grader.coach import declared
 from grader.proof.selftest.packs import run_in

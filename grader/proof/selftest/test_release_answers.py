@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from grader.chapters import catalogue, places
+from grader import places
+from grader.chapters import catalogue
 from grader.proof.pack.right_calls import save
 from grader.proof.selftest.packs import run_in
 
@@ -90,7 +91,7 @@ def test_the_suites_answer_no_student(released, tmp_path, through):
         ]
         head = (
             "import sys\nfrom grader.suite.check import load_suite\n"
-            "from grader.chapters import places\n"
+            "from grader import places\n"
             "def reference(stem, name):\n"
             "    return getattr(load_suite(places.SUITES / f'test_{stem}.py'), name)\n"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.chapters import places
+from grader import places
 from grader.proof.selftest.packs import run_in
 
 HELD = ["ex03_masking", "ex04_softmax"]

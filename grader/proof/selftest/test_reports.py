@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.chapters import places
+from grader import places
 from grader.proof.selftest.made_up import MESSAGE, hostile_run, random_run, ungradable_run
 from grader.proof.selftest.read_back import READERS, classroom_results, text_of, written
 from grader.reports import formats

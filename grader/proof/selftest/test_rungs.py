@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.chapters import places
+from grader import places
 from grader.cli import main
 from grader.proof.second_device import NAME, is_possible, package
 from grader.sandbox import Isolation, offered

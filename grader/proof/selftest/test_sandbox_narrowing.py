@@ -16,7 +16,7 @@ KIT = Path(__file__).parents[3]
 TRY = """
 import os
 from pathlib import Path
-from grader.sandbox import narrow, offered, places, prepare_nursery
+from grader.sandbox import narrow, offered, visible, prepare_nursery
 def lists_libraries():
     os.listdir(libraries)
 def works():
@@ -28,7 +28,7 @@ isolation = offered()
 prepare_nursery(isolation)
 libraries = os.path.realpath("/usr/lib")
 done = narrow(isolation, {deed})
-print(done, Path(libraries) in places.needed(False)[0], Path(libraries) in places.needed(True)[0])
+print(done, Path(libraries) in visible.needed(False)[0], Path(libraries) in visible.needed(True)[0])
 """
 
 

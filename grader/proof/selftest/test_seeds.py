@@ -8,7 +8,8 @@ import json
 import pytest
 import torch
 
-from grader.chapters import World, catalogue, places
+from grader import places
+from grader.chapters import World, catalogue
 from grader.cli import main
 from grader.judging.run import Setting, run
 

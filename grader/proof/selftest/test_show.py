@@ -12,7 +12,8 @@ import time
 import pytest
 import torch
 
-from grader.chapters import World, catalogue, places
+from grader import places
+from grader.chapters import World, catalogue
 from grader.cli import main
 from grader.judging.judge import Judge
 from grader.pictures.drawings import drawings_in

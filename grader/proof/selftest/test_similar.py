@@ -12,8 +12,9 @@ from fractions import Fraction
 
 import pytest
 
+from grader import places
 from grader.batch.reader import SubmissionReader
-from grader.chapters import catalogue, places
+from grader.chapters import catalogue
 from grader.cli import main
 from grader.proof.selftest.test_batches import EX01, AtOnce
 from grader.reports import similar

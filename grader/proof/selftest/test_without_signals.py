@@ -10,8 +10,8 @@ import time
 
 import pytest
 
+from grader import places
 from grader.answers.clock import Timekeeper, limit
-from grader.chapters import places
 from grader.trouble import TimeLimit
 
 # what Windows does not have: pytest-timeout falls back to its thread, which ends the process

@@ -7,7 +7,7 @@ import shutil
 import textwrap
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 
 STEM = "ex14_running"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)

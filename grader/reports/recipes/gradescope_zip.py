@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.chapters import places
+from grader import places
 from grader.reports import zipped
 
 RECIPE = Path(__file__).parent / "gradescope"

@@ -16,8 +16,8 @@ FIRST = torch.device("cuda:0")
 CPU = torch.device("cpu")
 
 
-def place(said: Any) -> torch.device | None:
-    """Return the pretended place that a `device=` names; None if it names none.
+def pretended_device(said: Any) -> torch.device | None:
+    """Return the pretended device that a `device=` names; None if it names none.
 
     A GPU without a number is the first, as long as nobody chooses another.
     """
