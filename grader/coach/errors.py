@@ -453,14 +453,16 @@ def _handed_on(names: Sequence[str]) -> ErrorSlip:
 # what one function refuses of another, torch refuses in one of these ways where nobody looks
 OF_SIZES = frozenset({
     "sizes_do_not_line_up", "sizes_do_not_fit", "entry_by_entry", "dimension_out_of_range",
-    "one_batch_dimension_only", "reshaped_to_another_size",
+    "one_batch_dimension_only", "reshaped_to_another_size", "fewer_sizes_than_dimensions",
 })  # fmt: skip
 
 
 def handed_on(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> bool:
     """Tell whether a function refuses what another one of the same author hands on to it."""
-    known = error_slip(error, frames) if isinstance(error, ValueError) else None
-    return known is not None and known.name == HANDED_ON.name
+    if not isinstance(error, ValueError) or not frames:
+        return False
+    through = {(frame.filename, frame.name) for frame in frames if not frame.name.startswith("<")}
+    return len(through) > 1 and (frames[-1].line or "").startswith("raise")
 
 
 KEPT = error_like(

@@ -531,6 +531,14 @@ def over_the_queries(query, key, mask=None):
     return _softmax(_closed(_scaled(query, key), mask), -2)
 
 
+@attention_weights.slip(ONE_ROW)
+def mask_on_its_side(query, key, mask=None):
+    """The mask is transposed: its rows are the queries already, and its columns the keys."""
+    if mask is not None and mask.dim() > 1:
+        mask = mask.mT
+    return _softmax(_closed(_scaled(query, key), mask))
+
+
 @attention_weights.slip(ROWS)
 def over_dim_one(query, key, mask=None):
     """The softmax ran over dim 1: right without a batch, but with one that is another dimension.

@@ -415,6 +415,16 @@ def _causal(x, ahead=0):
     return ones.tril(ahead)
 
 
+@attention.slip(BLIND)
+def emptied_for_keys_nobody_sees(query, key, value, mask=None):
+    """You emptied the rows for which mask.any(-2) is False, which speaks of keys that no query
+    sees: a query that may attend to nothing is one for which mask.any(-1) is False."""
+    out = _attend(query, key, value, mask)
+    if mask is None or mask.dim() < 2 or mask.shape[-1] != query.shape[-2]:
+        return out
+    return out.masked_fill(~mask.any(-2)[..., None], 0)
+
+
 @attention.slip(SCALE)
 def mixture_scaled(query, key, value, mask=None):
     """You divided the mixture by the square root of d_k: divide the scores, before the softmax."""
@@ -877,6 +887,21 @@ def n_counted_from_the_front(x, w_q, w_k, w_v, causal=False):
     return _self(x, w_q, w_k, w_v, _if(causal, allowed))
 
 
+@self_attention.slip(BATCH)
+def mask_of_another_size(x, w_q, w_k, w_v, causal=False):
+    """Your causal mask is made for another size than there are tokens, such as x.shape[1] or the
+    width of a query. Count from the end: n is x.shape[-2]."""
+    n = x.shape[1]
+    allowed = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
+    return _self(x, w_q, w_k, w_v, _if(causal, allowed))
+
+
+@self_attention.slip(PROJECTIONS)
+def values_made_of_the_keys(x, w_q, w_k, w_v, causal=False):
+    """The values are projected from the keys: queries, keys and values are all projected from x."""
+    return _attend(x @ w_q, x @ w_k, x @ w_k @ w_v, _if(causal, _causal(x)))
+
+
 @self_attention.slip(MINUS_INFINITY)
 def future_closed_with_zero(x, w_q, w_k, w_v, causal=False):
     """The future got the score 0, but exp(0) is 1: use minus infinity."""
@@ -1126,9 +1151,8 @@ def memory_mask_without_queries(x, memory, w_q, w_k, w_v, memory_mask=None):
     """The mask [*batch, k] has no dimension for the queries yet: make it [*batch, 1, k], counting
     from the end, since there may be no batch."""
     scores = _scores(x @ w_q, memory @ w_k)
-    if memory_mask is not None and scores.dim() > 2:
-        raise ValueError("the mask does not broadcast to the shape of the scores")
-    return _softmax(_closed(scores, memory_mask)) @ (memory @ w_v)
+    mask = None if memory_mask is None else memory_mask.expand(scores.shape)
+    return _softmax(_closed(scores, mask)) @ (memory @ w_v)
 
 
 @cross_attention.slip(MASKING)

@@ -700,6 +700,14 @@ def unsqueezed_at_one(query, key, value, n_heads, mask=None):
 
 
 @multi_head.slip(MASK)
+def unsqueezed_before_the_keys(query, key, value, n_heads, mask=None):
+    """The new dimension of the mask stands between queries and keys, so its queries line up with
+    the heads: the heads come before the queries, unsqueeze(-3)."""
+    parts = [_split(x, n_heads) for x in (query, key, value)]
+    return _merge(_attend(*parts, None if mask is None else mask.unsqueeze(-2)))
+
+
+@multi_head.slip(MASK)
 def mask_of_keys_fails(query, key, value, n_heads, mask=None):
     """A mask of the keys alone, [k], has too few dimensions for unsqueeze(-3) or [..., None, :, :]:
     it fits every head as it is."""

@@ -271,6 +271,15 @@ def _neighbours(query, key):
 
 
 @_slip(NEIGHBOURS)
+def heads_unfolded_the_other_way(query, key, value, mask=None):
+    """You unfolded the heads as (h / g, g), so that a group is every g-th head, and folded what
+    came out as if its heads were neighbours: unfold them as (g, h / g)."""
+    g = key.shape[-3]
+    dealt = query.unflatten(-3, (query.shape[-3] // g, g)).transpose(-4, -3).flatten(-4, -3)
+    return _grouped(dealt, key, value, mask)
+
+
+@_slip(NEIGHBOURS)
 def as_many_to_a_group_as_groups(query, key, value, mask=None):
     """Head j uses keys and values j // g: what it is divided by is how many heads share, h / g, not
     how many groups there are."""
@@ -459,6 +468,14 @@ def scaled_by_the_whole_group(query, key, value, mask=None):
 
 
 @_slip(SCALE)
+def scaled_by_the_number_of_queries(query, key, value, mask=None):
+    """You scaled by the square root of query.shape[-2], how many queries there are: it is d_k, the
+    width of one, shape[-1]."""
+    scale = max(1, query.shape[-2]) ** -0.5
+    return _grouped(query, key, value, mask, attend=functools.partial(_attend, scale=scale))
+
+
+@_slip(SCALE)
 def scaled_by_the_values(query, key, value, mask=None):
     """You scaled by the square root of d_v, the width of the values: it is d_k, the width of one
     key."""
@@ -501,13 +518,16 @@ def first_head_of_each_group_masked(query, key, value, mask=None):
 
 @_slip(FOR_ALL)
 def mask_laid_over_the_heads(query, key, value, mask=None):
-    """A mask [batch, q, k] lands on the heads where there are as many of these as sequences: give
-    it a dimension of size 1 for the heads, at -3."""
-    if query.dim() != 4 or query.shape[0] != key.shape[-3]:
-        return _grouped(query, key, value, mask)
+    """The batch of a mask [batch, q, k] lands on the heads of the keys, and fits only where there
+    are as many of these: give the mask a dimension of size 1 for the heads, at -3."""
+
+    def attend(rows, key, value, mask=None):
+        shape = *rows.shape[:-1], key.shape[-2]
+        return _attend(rows, key, value, None if mask is None else mask.expand(shape))
+
     return _grouped(
         query, key, value, mask,
-        place=lambda mask, times: torch.cat([mask] * times, -2).unsqueeze(0),
+        attend=attend, place=lambda mask, times: torch.cat([mask] * times, -2),
     )  # fmt: skip
 
 
@@ -764,6 +784,27 @@ class keys_as_wide_as_queries(_Layer):
 
     def make(self, d_model, narrow, bias):
         super().make(d_model, d_model, bias)
+
+
+@gqa.slip(NAMES)
+class keys_split_into_all_heads(_Layer):
+    """Keys and values are split into n_heads heads, so each is only a part of a head: they have
+    n_kv_heads."""
+
+    def split(self, *projected):
+        return tuple(_split(x, self.n_heads) for x in projected)
+
+    def mix(self, query, key, value, mask):
+        return _attend(query, key, value, None if mask is None else mask.unsqueeze(-3))
+
+
+@gqa.slip(FOR_ALL)
+class module_mask_unsqueezed_twice(_Layer):
+    """The mask gets its dimension for the heads twice: `grouped_attention` takes it without one,
+    and adds one itself."""
+
+    def mix(self, query, key, value, mask):
+        return _grouped(query, key, value, None if mask is None else mask.unsqueeze(-3))
 
 
 @gqa.slip(WIDTHS)

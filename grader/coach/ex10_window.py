@@ -631,6 +631,15 @@ def each_window_worked_out_whole(query, key, value, window):
 
 
 @_slip(UNDER)
+def queries_filled_up_in_front(query, key, value, window):
+    """The queries are filled up with zeros in front, keys and values behind, so they no longer
+    stand at the same positions: fill up all three behind."""
+    n = query.shape[-2]
+    rest = -n % max(1, min(window, n))
+    return _in_blocks(F.pad(query, (0, 0, rest, 0))[..., :n, :], key, value, window)
+
+
+@_slip(UNDER)
 def windows_reshaped(query, key, value, window):
     """unfold puts the positions of a window behind the features, [*batch, n, d, window], and you
     brought them back by a reshape, which mixes positions and features: transpose, as `.mT` does."""

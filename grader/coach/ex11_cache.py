@@ -483,6 +483,18 @@ class one_batch_unpacked(_Cache):
         return super().update(key, value)
 
 
+@key_value_cache.slip(ANY_BATCH)
+class rows_along_dimension_one(_Cache):
+    """The rows are written and cut along dimension 1, which is theirs with exactly one batch
+    dimension. Count from the end: `buffer[..., n : n + m, :]`."""
+
+    def write(self, buffer, rows):
+        buffer[:, self.length : self.length + rows.shape[-2]] = rows.detach()
+
+    def gives(self, key, value):
+        return tuple(buffer[:, : self.length] for buffer in self.buffers)
+
+
 class _Shared(_Cache):
     rows = None
 
@@ -597,6 +609,29 @@ def piece_attends_to_itself(query, key, value, cache):
     and a mask that leaves what came before the piece open."""
     cache.update(key, value)
     return _mix(query, key, value)
+
+
+def _masked_like(query, keys, values, mask):
+    """Mix under a mask that may not fit."""
+    scores = query @ keys.mT * query.shape[-1] ** -0.5
+    return scores.masked_fill(~mask.to(query.device), -torch.inf).softmax(-1) @ values
+
+
+@_attend_slip(CORNER)
+def mask_of_the_piece_alone(query, key, value, cache):
+    """Your mask is made for the new words alone, [m, m]: it has a column for each key that the
+    update gives back, [m, n]."""
+    m = key.shape[-2]
+    return _masked_like(query, *cache.update(key, value), torch.ones(m, m).tril().bool())
+
+
+@_attend_slip(CORNER)
+def piece_counted_twice(query, key, value, cache):
+    """The new words are counted twice: after the update the length has them already, so your mask
+    has m columns too many."""
+    keys, values = cache.update(key, value)
+    m, n = key.shape[-2], keys.shape[-2]
+    return _masked_like(query, keys, values, torch.ones(m, n + m).tril(n).bool())
 
 
 @_attend_slip(FORMULA)

@@ -805,6 +805,9 @@ class _Tiles:
     def to_keys(self, whole, rows, columns, to_scores, query):
         self.adds(whole, columns, to_scores.mT @ query[..., rows, :])
 
+    def to_values(self, whole, columns, more):
+        self.adds(whole, columns, more)
+
     def backward(self, query, key, value, out, log_sum, grad):
         made = [torch.zeros_like(x) for x in (query, key, value)]
         for rows, columns in self.tiles(query.shape[-2], key.shape[-2], self.end_back):
@@ -815,7 +818,7 @@ class _Tiles:
             to_scores = self.to_scores(weights, to_weights, mean, self.scale(query, value))
             self.to_queries(made[0], rows, to_scores @ key[..., columns, :])
             self.to_keys(made[1], rows, columns, to_scores, query)
-            self.adds(made[2], columns, weights.mT @ g)
+            self.to_values(made[2], columns, weights.mT @ g)
         return made
 
 
@@ -1291,6 +1294,15 @@ class scale_forgotten_on_the_way_back(_Tiles):
 
     def to_scores(self, weights, to_weights, mean, scale):
         return weights * (to_weights - mean)
+
+
+@_slip(SUMMED)
+class values_of_the_last_block_alone(_Tiles):
+    """The gradient of the values comes from the last block of queries alone: it is the sum over all
+    blocks, so add to it."""
+
+    def to_values(self, whole, columns, more):
+        whole[..., columns, :] = more
 
 
 @_slip(SUMMED)

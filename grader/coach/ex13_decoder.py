@@ -409,6 +409,16 @@ class no_residual(_Block):
 
 
 @decoder_block.slip(RESIDUAL)
+class x_overwritten_by_its_norm(_Block):
+    """x was overwritten by the rows of its norm, so these went on past the attention: give them a
+    name of their own, and add the attention to x as it came."""
+
+    def first(self, x, cache):
+        rows = self.norm(x, self.norm_1)
+        return rows + self.attention(rows, cache)
+
+
+@decoder_block.slip(RESIDUAL)
 class normed_rows_added(_Block):
     """You added the branch to the rows of the norm: to x as it came."""
 
@@ -1124,6 +1134,43 @@ class whole_text_into_the_caches(_Writing):
 
     def feeds(self):
         return self.model(self.text, self.caches)
+
+
+class _WithRoom(_Writing):
+    """Caches refuse what they have no room for."""
+
+    def room(self, steps):
+        return self.text.shape[1] + steps
+
+    def writes(self, steps):
+        self.caches = [_Full(self.room(steps)) for _ in self.model.blocks]
+        return super().writes(steps)
+
+
+class _Full(RowsSoFar):
+    def __init__(self, room):
+        super().__init__()
+        self._room = room
+
+    def update(self, key, value):
+        if self.length + key.shape[-2] > self._room:
+            raise ValueError(f"there is no room: {self._room}")
+        return super().update(key, value)
+
+
+@_writing_slip(FED)
+class whole_text_until_no_room(whole_text_into_the_caches, _WithRoom):
+    """The whole text is fed in each step though the caches remember it, so that they run out of
+    room: feed the newest word."""
+
+
+@_writing_slip(FED)
+class room_for_one_word(_WithRoom):
+    """The caches have room for the prompt and one word: they keep every word that is fed, so it
+    takes n + steps."""
+
+    def room(self, steps):
+        return self.text.shape[1] + 1
 
 
 @_writing_slip(FED)

@@ -12,6 +12,7 @@ from typing import Any
 from grader.answers.door import Answer, Answers, Call
 from grader.chapters import Catalogue, Exercise
 from grader.coach import Slip
+from grader.coach.common import OTHER_ORDER
 from grader.judging.blame import Blame
 from grader.judging.explain import explain, explain_lost_device, explain_time_limit, noted
 from grader.judging.other_calls import OtherCalls, narrowed
@@ -188,6 +189,10 @@ class Judge:
                     outcome.blame = self.blame.lets_through(check, exercise, outcome)
                     outcome.let_through = bool(outcome.blame)
             if not outcome.blame and check.telling:
+                refused = outcome.error is not None
+                if refused and self.other_calls.in_another_order(exercise, outcome, call):
+                    outcome.tried = OTHER_ORDER
+                    return None
                 slip = self.recogniser.recognise(exercise, check, outcome, call)
                 if slip is None:
                     tape, seen = self.recogniser.tape_of(check), self.recogniser.seen

@@ -83,9 +83,7 @@ class OtherCalls:
             return RANDOM
         if call is None or call.made is not None:
             return None
-        if exercise.full not in self.ordered:
-            self.ordered[exercise.full] = self._is_right_by_name(exercise, seen, call)
-        if self.ordered[exercise.full]:
+        if self.in_another_order(exercise, seen, call):
             return OTHER_ORDER
         if (
             found is not None
@@ -95,6 +93,14 @@ class OtherCalls:
         ):
             return TOGETHER
         return None
+
+    def in_another_order(self, exercise: Exercise, seen: Outcome, call: Call | None) -> bool:
+        """Tell whether the answer takes the arguments of a call in another order than the stub."""
+        if call is None or call.made is not None:
+            return False
+        if exercise.full not in self.ordered:
+            self.ordered[exercise.full] = self._is_right_by_name(exercise, seen, call)
+        return self.ordered[exercise.full]
 
     def _is_random(
         self, exercise: Exercise, check: Check, seen: Outcome, found: Finding, tape: Tape

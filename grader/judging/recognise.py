@@ -166,10 +166,14 @@ class Recogniser:
         """Tell whether the answer has passed a core check that the slip fails.
 
         Where the evidence is weak, whether it has passed any check that the slip fails, or whether
-        they differ in a core check; and if none was seen, nothing speaks for the slip.
+        they differ in a core check, which are all run for that. If none was seen, or if the answer
+        stops in all of them, nothing speaks for the slip.
         """
         seen = [one for one in exercise.checks if (one.stem, one.name) in self.seen]
-        for check in seen:
+        core = [one for one in exercise.checks if one.core] if weak else []
+        if weak and not set(core) & set(seen):
+            return True
+        for check in dict.fromkeys((*seen, *core)):
             if not check.core and not (weak and check.telling):
                 continue
             answer, wrong = Evidence.of(self.of_answer(check)), self.of_slip(check, slip)
@@ -177,7 +181,7 @@ class Recogniser:
                 weak and check.core and not alike(wrong, answer)
             ):
                 return True
-        return weak and not any(check.core for check in seen)
+        return weak and all(self.of_answer(check).verdict == "error" for check in core)
 
     def _most_alike(self, exercise: Exercise, check: Check, slips: list[Slip]) -> list[Slip]:
         for other in exercise.checks:

@@ -1,6 +1,6 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
-Eighteen lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+Nineteen lots, by people who had seen neither the suites nor the coach; each says what is wrong.
 They are told by the checks, and make up the classes that the benchmark grades. Behind its function
 stands in brackets which slip each is, or those that say it alike; where nothing does, no slip of
 ours says what is wrong. What the twelfth lot was called at first sight was judged by others who
@@ -10,8 +10,9 @@ and 9 by no name. Of the 140 of the fifteenth 137, of which two lacked an import
 wrongly and 11 by no name. Of the 140 of the sixteenth 139, of which one lacked an import: 126
 rightly, 2 wrongly and 10 by no name. Of the 150 of the seventeenth 146: 129 rightly, 3 wrongly and
 14 by no name. Of the 156 of the eighteenth 156, of which one lacked an import: 151 rightly, 0
-wrongly and 4 by no name; those before had been asked for what is not listed, and this one for what
-students naturally do.
+wrongly and 4 by no name. Of the 120 of the nineteenth 120, of which one lacked an import: 112
+rightly, 2 wrongly and 5 by no name. These two had been asked for what students naturally do, the
+last for misfits of sizes above all; those before for what is not listed.
 
 Two further lots are by people who looked for what no check draws: right answers, wrong in special
 cases alone. Of the 60 of the second 53 were rejected at first sight.
