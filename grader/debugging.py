@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from grader.answers.door import Call
+from grader.answers.calls import Call
 from grader.answers.kept import Kept
 from grader.answers.world import World
 from grader.judging.outcome import Outcome

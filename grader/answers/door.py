@@ -8,17 +8,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import traceback
-import types
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
 
 from grader import nested
+from grader.answers.calls import Call, Trace, as_given
 from grader.answers.kept import Became, Kept
+from grader.answers.protocol import Answers
 from grader.answers.switches import put_back_from, standing
 from grader.costs import Counting
 from grader.dry_run import Crossing, Mistake, Place
@@ -27,130 +27,6 @@ from grader.reading.families import Family
 PLAIN = str | int | float | bool | bytes
 # marks an error that has come out of an answer
 OF_ANSWER = "kit_of_answer"
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call that went through the door, for the message.
-
-    Attributes:
-        name: the exercise.
-        args: what it was called with.
-        kwargs: the same, by name.
-        made: of a module that is called, or of another object, the call that made it.
-        module: that module, or that object.
-        method: which of its methods is called; nothing for a module itself.
-    """
-
-    name: str
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
-    made: Call | None = None
-    module: Any = None
-    method: str = ""
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What a call has left behind, and must not.
-
-    Attributes:
-        call: the call, if it is known.
-        place: which input was changed, by its name or its position; None for no input.
-        part: what of the input, if not its values; or the switch that was set.
-        now: what the input has become.
-        before: the input.
-        path: where in that input it lies.
-    """
-
-    call: Call | None
-    place: int | str | None
-    part: str
-    now: Any = None
-    before: Any = None
-    path: nested.Path = ()
-
-
-def _call(
-    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], made: Call | None = None,
-    module: Any = None, method: str = "",
-) -> Call:  # fmt: skip
-    """Note a call; a list is told as it was given, whatever the call does to it."""
-    named = {key: nested.copied(value) for key, value in kwargs.items()}
-    return Call(name, tuple(map(nested.copied, args)), named, made, module, method)
-
-
-class Answers(Protocol):
-    """A folder of answers, wherever it runs."""
-
-    folder: Path
-    names: Mapping[str, Sequence[str]]
-    asked: int
-    became: list[Became]
-    switches_left: list[tuple[str, str]]
-    crossing: Crossing | None
-    counting: Counting | None
-
-    @property
-    def loaded(self) -> Sequence[str]:
-        """The chapters that have been imported."""
-
-    def load(self, stem: str) -> object:
-        """Import a chapter, with those that it imports."""
-
-    def function(self, stem: str, name: str) -> Callable[..., Any]:
-        """Return an exercise, ready to be called."""
-
-    def method(self, made: Any, name: str) -> Callable[..., Any]:
-        """Return a method of an object that an exercise has made, ready to be called."""
-
-    def attribute(self, made: Any, name: str) -> Any:
-        """Return an attribute of an object that an exercise has made."""
-
-    def noticing(self, family: Family) -> contextlib.AbstractContextManager[list[str]]:
-        """Collect the ready-made calls of a family."""
-
-    def goes_back_its_own_way(self) -> bool:
-        """Tell whether code of the answer may have a part in a backward pass."""
-
-    def within(self, seconds: float) -> contextlib.AbstractContextManager[None]:
-        """Give up on the answer if all that is asked of it inside takes longer."""
-
-    def runs_here(self, module: nn.Module) -> bool:
-        """Tell whether a call of a module runs it in this process."""
-
-    def begins_to_count(self) -> Counting:
-        """Count from now on what calls cost, wherever they run, until `counting` is None."""
-
-    def renew(self) -> None:
-        """Go on where nothing has been called yet, if calls run in another process."""
-
-    def begin(self, seed: int) -> None:
-        """Begin a check, with torch's own generators at `seed`."""
-
-    def active(self) -> contextlib.AbstractContextManager[None]:
-        """Let imports of chapters find those of this folder."""
-
-    def replaced(self, stand_ins: Mapping[str, Any]) -> contextlib.AbstractContextManager[None]:
-        """Put other objects in the place of exercises, named in full, wherever they are used."""
-
-    def seed(self, seed: int) -> None:
-        """Seed torch's own generator, where the answer runs."""
-
-    def random_states(self) -> list[torch.Tensor]:
-        """Return the states of torch's own generators, where the answer runs."""
-
-    def is_stub(self, full: str) -> bool:
-        """Tell whether an exercise holds nothing yet."""
-
-    def uses(self, full: str) -> Sequence[str]:
-        """List the exercises that an exercise's code names, directly or by way of others."""
-
-    def owner(self, code: types.CodeType) -> str | None:
-        """Return the full name of the exercise whose code this is."""
-
-    def called(self, file: str) -> str:
-        """Return what a student calls a file, or a cell, with code of theirs; "" for others."""
 
 
 class Answer:
@@ -218,7 +94,7 @@ class Answer:
         method: str = "",
     ) -> Call:  # fmt: skip
         """Note a call, and what it is handed."""
-        call = _call(name, args, kwargs, made, module, method)
+        call = as_given(name, args, kwargs, made, module, method)
         self._calls.append(call)
         self._handed.append((call, args, kwargs))
         return call

@@ -11,7 +11,7 @@ from torch import nn
 from grader.coach import Task, card
 from grader.coach.common import Common
 from grader.coach.downhill import Downhill
-from grader.coach.errors import error_like
+from grader.coach.error_slips import error_like
 from grader.coach.ex06_heads import head_maps, right_maps
 from grader.pictures.drawings import draws
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from grader.answers.door import Answer, Answers
+from grader.answers.door import Answer
+from grader.answers.protocol import Answers
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run
 from grader.remote.talk import ByHeart

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from grader import nested
-from grader.answers.door import Answers
+from grader.answers.protocol import Answers
 from grader.chapters import Catalogue, Exercise
 from grader.judging import misfits
 from grader.judging.outcome import Outcome

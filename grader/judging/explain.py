@@ -9,10 +9,11 @@ from typing import Any, TypeGuard
 from torch import Tensor
 
 from grader import devices, nested
-from grader.answers.door import Call
+from grader.answers.calls import Call
 from grader.coach import Slip
 from grader.coach.common import OTHER_ORDER, RANDOM, Common, common_slip, fill
-from grader.coach.errors import ErrorSlip, error_slip
+from grader.coach.error_slips import ErrorSlip
+from grader.coach.errors import error_slip
 from grader.coach.relations import relation
 from grader.costs import Cost
 from grader.judging.misfits import NOT_REFUSED

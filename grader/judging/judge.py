@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.answers.door import Answer, Answers, Call
+from grader.answers.calls import Call
+from grader.answers.door import Answer
+from grader.answers.protocol import Answers
 from grader.chapters import Catalogue, Exercise
 from grader.coach import Slip
 from grader.coach.common import OTHER_ORDER

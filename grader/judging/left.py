@@ -10,7 +10,8 @@ import ast
 import functools
 
 from grader import nested
-from grader.answers.door import Answer, Trace
+from grader.answers.calls import Trace
+from grader.answers.door import Answer
 from grader.stubs.pristine import NoStubsError, as_given
 from grader.suite.check import Check
 from grader.suite.compare import Finding

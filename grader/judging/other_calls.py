@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from grader import nested
-from grader.answers.door import Answers, Call
+from grader.answers.calls import Call
+from grader.answers.protocol import Answers
 from grader.chapters import Exercise
 from grader.coach.common import (
     NARROWED,

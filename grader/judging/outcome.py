@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from grader import nested
-from grader.answers.door import OF_ANSWER, Answers, Call
+from grader.answers.calls import Call
+from grader.answers.door import OF_ANSWER
+from grader.answers.protocol import Answers
 from grader.coach.common import Common
 from grader.dry_run import Mistake
 from grader.suite.compare import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from grader import nested, places
-from grader.answers.door import Call
+from grader.answers.calls import Call
 from grader.judging.outcome import Outcome
 from grader.stubs.pristine import NoStubsError, as_given
 from grader.suite.case import floating

@@ -21,7 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from grader import nested
-from grader.answers.door import Answers, Call
+from grader.answers.calls import Call
+from grader.answers.protocol import Answers
 from grader.chapters import Exercise
 from grader.coach import Slip
 from grader.coach.errors import HANDED_ON, REFUSED, error_slip

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 from grader import devices
-from grader.answers.door import Answer, Answers
+from grader.answers.door import Answer
 from grader.answers.precision import exact
+from grader.answers.protocol import Answers
 from grader.devices import NotHere
 from grader.judging.left import left_behind
 from grader.judging.outcome import Outcome, is_time_limit, outcome_of

@@ -224,7 +224,7 @@ from grader.suite.your_own import your_own
 from grader.suite import ("""
 OWN_FINDINGS = """from grader.coach import Task
 from grader.coach.common import Common
-from grader.coach.errors import error_like
+from grader.coach.error_slips import error_like
 
 FINDINGS = (
     Common(

@@ -12,7 +12,7 @@ from grader.cli import main
 from grader.coach import card as card_for
 from grader.coach import declared
 from grader.coach.common import COMMON, NARROWED, OTHER_ORDER, RANDOM, TOGETHER
-from grader.coach.errors import ERRORS
+from grader.coach.known_errors import ERRORS
 from grader.hints.cards import card, cards
 from grader.judging import explain
 from grader.judging.outcome import Outcome
