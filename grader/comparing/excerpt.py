@@ -130,7 +130,8 @@ def _refusals(node: ast.AST) -> list[ast.stmt]:
             if one not in inside and _makes_only(one, wanted, used)
         ]
         if not more:
-            return gone
+            emptied = [f for f in functions if {*f.body} <= {*gone, *_docstrings(f)}]
+            return [one for one in gone if not any(one in f.body for f in emptied)]
         gone += more
 
 
