@@ -326,3 +326,21 @@ def test_an_instructor_leaves_them_out(tmp_path, monkeypatch):
     done = run_in(tmp_path / "pack", "-m", "grader", *answers, "compare", "softmax")
     assert done.returncode == 2
     assert "your instructor left them out" in done.stderr
+
+
+def test_no_helper_of_an_excerpt_loses_its_whole_body():
+    source = (
+        "def _refuse(why, *tensors):\n"
+        '    """Say no."""\n'
+        "    sizes = [tuple(one.shape) for one in tensors]\n"
+        "    raise ValueError(why, sizes)\n\n\n"
+        "def double(x):\n"
+        "    ways = {True: _refuse}\n"
+        "    _refuse('not a vector', x)\n"
+        "    return ways.get(x.ndim != 1, torch.add)(x, x)\n"
+    )
+    cut = excerpt(source, "double", (), refusals=False)
+    assert cut is not None
+    assert [type(one).__name__ for one in ast.parse(cut.text).body] == ["FunctionDef"] * 2
+    assert "raise ValueError(why, sizes)" in cut.text
+    assert "not a vector" not in cut.text
