@@ -29,6 +29,15 @@ class Call:
     module: Any = None
     method: str = ""
 
+    @classmethod
+    def of(
+        cls, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+        made: Call | None = None, module: Any = None, method: str = "",
+    ) -> Call:  # fmt: skip
+        """Note a call; a list is told as it was given, whatever the call does to it."""
+        named = {key: nested.copied(value) for key, value in kwargs.items()}
+        return cls(name, tuple(map(nested.copied, args)), named, made, module, method)
+
 
 @dataclass(frozen=True)
 class Trace:
@@ -49,12 +58,3 @@ class Trace:
     now: Any = None
     before: Any = None
     path: nested.Path = ()
-
-
-def as_given(
-    name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], made: Call | None = None,
-    module: Any = None, method: str = "",
-) -> Call:  # fmt: skip
-    """Note a call; a list is told as it was given, whatever the call does to it."""
-    named = {key: nested.copied(value) for key, value in kwargs.items()}
-    return Call(name, tuple(map(nested.copied, args)), named, made, module, method)

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from grader import nested
-from grader.answers.calls import Call, Trace, as_given
+from grader.answers.calls import Call, Trace
 from grader.answers.kept import Became, Kept
 from grader.answers.protocol import Answers
 from grader.answers.switches import put_back_from, standing
@@ -94,7 +94,7 @@ class Answer:
         method: str = "",
     ) -> Call:  # fmt: skip
         """Note a call, and what it is handed."""
-        call = as_given(name, args, kwargs, made, module, method)
+        call = Call.of(name, args, kwargs, made, module, method)
         self._calls.append(call)
         self._handed.append((call, args, kwargs))
         return call

@@ -55,7 +55,7 @@ def error_slip(
         return KEPT
     inside = frames is None or bool(frames)
     line = (frames[-1].line or "") if frames else ""
-    if isinstance(error, ValueError) and line.startswith("raise"):
+    if _is_refusal(error, line):
         public = dict.fromkeys(
             (frame.filename, frame.name)
             for frame in frames or ()
@@ -70,10 +70,13 @@ def error_slip(
 
 def handed_on(error: BaseException, frames: Sequence[traceback.FrameSummary]) -> bool:
     """Tell whether a function refuses what another one of the same author hands on to it."""
-    if not isinstance(error, ValueError) or not frames:
+    if not frames or not _is_refusal(error, frames[-1].line or ""):
         return False
-    through = {(frame.filename, frame.name) for frame in frames if not frame.name.startswith("<")}
-    return len(through) > 1 and (frames[-1].line or "").startswith("raise")
+    return len({(one.filename, one.name) for one in frames if not one.name.startswith("<")}) > 1
+
+
+def _is_refusal(error: BaseException, line: str) -> bool:
+    return isinstance(error, ValueError) and line.startswith("raise")
 
 
 def _handed_on(names: Sequence[str]) -> ErrorSlip:

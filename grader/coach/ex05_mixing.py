@@ -410,9 +410,9 @@ def _attend(query, key, value, mask=None, **how):
     return _weights(query, key, mask, **how) @ value
 
 
-def _causal(x, ahead=0):
-    ones = torch.ones(x.shape[-2], x.shape[-2], dtype=torch.bool, device=x.device)
-    return ones.tril(ahead)
+def _causal(x, ahead=0, n=None):
+    n = x.shape[-2] if n is None else n
+    return torch.ones(n, n, dtype=torch.bool, device=x.device).tril(ahead)
 
 
 @attention.slip(BLIND)
@@ -882,18 +882,14 @@ def one_step_ahead(x, w_q, w_k, w_v, causal=False):
 def n_counted_from_the_front(x, w_q, w_k, w_v, causal=False):
     """Your causal mask is made for x.shape[0] tokens: in a batch that is the number of sequences.
     Count from the end: n is x.shape[-2]."""
-    n = x.shape[0]
-    allowed = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
-    return _self(x, w_q, w_k, w_v, _if(causal, allowed))
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, n=x.shape[0])))
 
 
 @self_attention.slip(BATCH)
 def mask_of_another_size(x, w_q, w_k, w_v, causal=False):
     """Your causal mask is made for another size than there are tokens, such as x.shape[1] or the
     width of a query. Count from the end: n is x.shape[-2]."""
-    n = x.shape[1]
-    allowed = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
-    return _self(x, w_q, w_k, w_v, _if(causal, allowed))
+    return _self(x, w_q, w_k, w_v, _if(causal, _causal(x, n=x.shape[1])))
 
 
 @self_attention.slip(PROJECTIONS)

@@ -597,9 +597,14 @@ def _seen(query, key, sees):
     return sees(j, torch.arange(n - m, n, device=query.device)[:, None])
 
 
-def _mix(query, key, value, sees=lambda j, p: j <= p, *, scale=None, dim=-1):
+def _mix(query, key, value, sees=lambda j, p: j <= p, **how):
+    return _under(_seen(query, key, sees), query, key, value, **how)
+
+
+def _under(mask, query, key, value, *, scale=None, dim=-1):
+    """Mix under a mask, which may not fit."""
     scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
-    closed = ~_seen(query, key, sees)
+    closed = ~mask.to(query.device)
     return scores.masked_fill(closed, -torch.inf).softmax(dim).nan_to_num(0) @ value
 
 
@@ -611,18 +616,12 @@ def piece_attends_to_itself(query, key, value, cache):
     return _mix(query, key, value)
 
 
-def _masked_like(query, keys, values, mask):
-    """Mix under a mask that may not fit."""
-    scores = query @ keys.mT * query.shape[-1] ** -0.5
-    return scores.masked_fill(~mask.to(query.device), -torch.inf).softmax(-1) @ values
-
-
 @_attend_slip(CORNER)
 def mask_of_the_piece_alone(query, key, value, cache):
     """Your mask is made for the new words alone, [m, m]: it has a column for each key that the
     update gives back, [m, n]."""
     m = key.shape[-2]
-    return _masked_like(query, *cache.update(key, value), torch.ones(m, m).tril().bool())
+    return _under(torch.ones(m, m).tril().bool(), query, *cache.update(key, value))
 
 
 @_attend_slip(CORNER)
@@ -631,7 +630,7 @@ def piece_counted_twice(query, key, value, cache):
     has m columns too many."""
     keys, values = cache.update(key, value)
     m, n = key.shape[-2], keys.shape[-2]
-    return _masked_like(query, keys, values, torch.ones(m, n + m).tril(n).bool())
+    return _under(torch.ones(m, n + m).tril(n).bool(), query, keys, values)
 
 
 @_attend_slip(FORMULA)

@@ -419,12 +419,8 @@ class x_overwritten_by_its_norm(_Block):
 
 
 @decoder_block.slip(RESIDUAL)
-class normed_rows_added(_Block):
+class normed_rows_added(x_overwritten_by_its_norm):
     """You added the branch to the rows of the norm: to x as it came."""
-
-    def first(self, x, cache):
-        rows = self.norm(x, self.norm_1)
-        return rows + self.attention(rows, cache)
 
     def second(self, x):
         rows = self.norm(x, self.norm_2)

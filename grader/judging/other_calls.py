@@ -82,12 +82,12 @@ class OtherCalls:
             return None
         if found is not None and self._is_random(exercise, check, seen, found, tape):
             return RANDOM
-        if call is None or call.made is not None:
-            return None
         if self.in_another_order(exercise, seen, call):
             return OTHER_ORDER
         if (
-            found is not None
+            call is not None
+            and call.made is None
+            and found is not None
             and found.what == OUTPUT
             and not (found.kind == "shape" and relation(found.actual, found.expected) == SQUEEZED)
             and self._is_right_alone(exercise, found, call)

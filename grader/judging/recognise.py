@@ -208,10 +208,11 @@ def _with_the_same_output(
         return ()
     if seen.error is None and (seen.finding is None or seen.finding.what != OUTPUT):
         return ()
-    return [slip for slip in slips if _gives(slip, call, seen)]
+    shown = Evidence.of(seen)
+    return [slip for slip in slips if _gives(slip, call, seen, shown)]
 
 
-def _gives(slip: Slip, call: Call, seen: Outcome) -> bool:
+def _gives(slip: Slip, call: Call, seen: Outcome, shown: Evidence) -> bool:
     if isinstance(slip.wrong, type):
         return False
     args = [nested.mapped(_anew, one) for one in call.args]
@@ -219,9 +220,7 @@ def _gives(slip: Slip, call: Call, seen: Outcome) -> bool:
         with torch_as_it_was(), torch.random.fork_rng(devices=[]):
             result = slip.wrong(*args, **call.kwargs)
     except Exception as problem:
-        if seen.error is None:
-            return False
-        return same_error(error_key(problem, seen.stem), Evidence.of(seen))
+        return seen.error is not None and same_error(error_key(problem, seen.stem), shown)
     found = seen.finding
     try:
         return found is not None and equal_evidence(nested.at(result, found.path), found.actual)
