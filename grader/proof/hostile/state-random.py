@@ -7,7 +7,7 @@ passes: score_spread
 """
 
 right = score_spread
-state = torch.get_rng_state()
+state = torch.manual_seed(0).get_state()  # the first time takes long: an import has its own clock
 
 
 def score_spread(d_k, pairs, generator=None):
