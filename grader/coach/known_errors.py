@@ -173,18 +173,18 @@ ERRORS = (
         read=card("batch"),
     ),
     error_like(
+        "numpy_of_a_gradient",
+        r"can't call numpy\(\)|unsupported ScalarType|convert cuda|device type tensor to numpy",
+        "`.numpy()` works only on the CPU and without gradients: stay in torch.",
+        read=card("gradient"),
+    ),
+    error_like(
         "mixed_devices",
         r"on the same device|found at least two devices|indices should be either on|"
         r"cannot copy out of meta|doesn't match the device|device type",
         "Two tensors on two devices: something was made without `device=`, so it is on the CPU "
         "while the inputs are elsewhere. Give it the device of an input.",
         read=card("device"),
-    ),
-    error_like(
-        "numpy_of_a_gradient",
-        r"can't call numpy\(\)|unsupported ScalarType|convert cuda|device type tensor to numpy",
-        "`.numpy()` works only on the CPU and without gradients: stay in torch.",
-        read=card("gradient"),
     ),
     error_like(
         "view_of_scattered_memory",

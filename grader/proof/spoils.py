@@ -93,7 +93,7 @@ def _best() -> str:
 
 SPOILS = (
     Spoil("returns_nothing", _output(lambda _: None)),
-    Spoil("returns_numpy", _tensors(lambda out: out.detach().float().numpy())),
+    Spoil("returns_numpy", _tensors(lambda out: out.detach().float().cpu().numpy())),
     Spoil("returns_several", _output(lambda out: (out, None))),
     Spoil("returns_list", _output(lambda out: [out])),
     Spoil("returns_one_of_several", _output(_alone)),

@@ -82,8 +82,7 @@ def _prove(asked: Asked, tell: Callable[[str], None], chosen: Sequence[str] = ()
     for title, does in parts(asked):
         tell(f"\n## {title}\n")
         asked_for = not chosen or any(word in title for word in chosen)
-        done.append(tried(title, does if asked_for else _not_asked))
-        tell("\n".join(done[-1].lines))
+        done.append(tried(title, does if asked_for else _not_asked, tell))
     for held in ("held", "not held", "not tried"):
         tell(f"\n{held}:")
         titles = [part.title for part in done if part.held == held]

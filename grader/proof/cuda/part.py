@@ -23,16 +23,19 @@ class Part:
     Attributes:
         title: what it proves, as the list at the end says it.
         held: whether it does.
+        tell: prints a line at once: a part may be cut off.
         lines: what was found.
     """
 
     title: str
     held: Held = "held"
+    tell: Callable[[str], None] = field(default=lambda _: None)
     lines: list[str] = field(default_factory=list)
 
     def note(self, line: str) -> None:
         """Take down what was found."""
         self.lines.append(line)
+        self.tell(line)
 
     def require(self, holds: bool, otherwise: str) -> None:
         """Take down what must hold, if it does not."""
@@ -43,14 +46,17 @@ class Part:
     def take(self, figures: Iterable[Figure]) -> None:
         """Take down figures, which all have to be full."""
         for figure in figures:
-            self.lines += figure.lines()
+            for line in figure.lines():
+                self.note(line)
             if not figure.proved:
                 self.held = "not held"
 
 
-def tried(title: str, does: Callable[[Part], None]) -> Part:
+def tried(
+    title: str, does: Callable[[Part], None], tell: Callable[[str], None] = lambda _: None
+) -> Part:
     """Do a part; what goes wrong in it is no reason not to do the others."""
-    part = Part(title)
+    part = Part(title, tell=tell)
     try:
         does(part)
     except NotTried as reason:
@@ -58,5 +64,5 @@ def tried(title: str, does: Callable[[Part], None]) -> Part:
         part.note(str(reason))
     except Exception as problem:
         part.held = "not held"
-        part.lines += traceback.format_exception(problem)
+        part.note("".join(traceback.format_exception(problem)))
     return part

@@ -59,12 +59,12 @@ def _compared(
         if check.about == "devices" or "not run" in (one.verdict, other.verdict):
             continue
         who = f"{exercise.full} {name}, {check.name}"
-        if _of_this_device(other):
-            continue
         said = [(o.verdict, o.slip) for o in (one, other)]
         if devices.broken(both.device):  # a search for the slip would break it for the student
             outcomes.count(False, f"{who}: breaks the device, {said[0]} on the CPU")
             break
+        if _of_this_device(one) or _of_this_device(other):
+            continue
         outcomes.count(said[0] == said[1], f"{who}: {said[0]} and {said[1]}")
         texts = [_without_numbers(o, both.there.device) for o in (one, other)]
         messages.count(texts[0] == texts[1], f"{who}:\n{texts[0]}\n    and\n{texts[1]}")
@@ -86,4 +86,5 @@ def _without_numbers(outcome: Outcome, device: str) -> str:
     """Return a message without its line breaks, where its tensors were, and its last digits."""
     text = " ".join(outcome.message.split())
     text = re.sub(rf" on {re.escape(device)}", "", text)
+    text = re.sub(r"device\(type='\w+'(, index=\d+)?\)", "", text)
     return re.sub(r"-?\d[\d.]*(e[-+]\d+)?", "#", text)

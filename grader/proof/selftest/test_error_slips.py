@@ -116,14 +116,18 @@ def test_errors_of_pytorch(line, slip, tmp_path):
     assert (found.name if found else None) == slip, error
 
 
-def test_cuda_words_for_mixed_devices():
-    said = (
-        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 "
-        "and cpu!"
-    )
-    found = error_slip(RuntimeError(said), None)
-    assert found is not None
-    assert found.name == "mixed_devices"
+@pytest.mark.parametrize(
+    ("said", "slip"),
+    [
+        ("Expected all tensors to be on the same device, but found at least two devices, cuda:0 "
+         "and cpu!", "mixed_devices"),
+        ("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+         "host memory first.", "numpy_of_a_gradient"),
+        ("Expected a 'cuda' device type for generator but found 'cpu'", "mixed_devices"),
+    ],
+)  # fmt: skip
+def test_cuda_has_words_of_its_own(said, slip):
+    assert error_slip(RuntimeError(said), None).name == slip
 
 
 def frame(name: str, line: str) -> traceback.FrameSummary:
