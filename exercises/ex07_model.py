@@ -161,7 +161,7 @@ def mean_pool(
 
     Returns:
         One vector per sequence [batch, d]: sequence b is the mean of its first lengths[b] rows.
-        The padding has no influence on it, however large its numbers are, and gets no gradient.
+        The padding has no influence on it, however large its numbers are, and its gradient is 0.
 
     Raises:
         ValueError: `x` does not have three dimensions.
@@ -254,8 +254,8 @@ def train(
     your own, say gradient descent with a momentum of 0.9.
 
     Args:
-        model: what is trained. It is changed in place: all of its weights change, and keep their
-            dtype.
+        model: what is trained. It is changed in place: all of its weights that the loss depends
+            on change, and keep their dtype.
         ids: the words as ids [batch, n], torch.long.
         targets: the id of the word that follows each sequence [batch], torch.long.
         steps: how many times the weights are changed. With 0 nothing changes.
