@@ -1,6 +1,6 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
-Nineteen lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+Twenty lots, by people who had seen neither the suites nor the coach; each says what is wrong.
 They are told by the checks, and make up the classes that the benchmark grades. Behind its function
 stands in brackets which slip each is, or those that say it alike; where nothing does, no slip of
 ours says what is wrong. What the twelfth lot was called at first sight was judged by others who
@@ -11,8 +11,9 @@ wrongly and 11 by no name. Of the 140 of the sixteenth 139, of which one lacked 
 rightly, 2 wrongly and 10 by no name. Of the 150 of the seventeenth 146: 129 rightly, 3 wrongly and
 14 by no name. Of the 156 of the eighteenth 156, of which one lacked an import: 151 rightly, 0
 wrongly and 4 by no name. Of the 120 of the nineteenth 120, of which one lacked an import: 112
-rightly, 2 wrongly and 5 by no name. These two had been asked for what students naturally do, the
-last for misfits of sizes above all; those before for what is not listed.
+rightly, 2 wrongly and 5 by no name. Of the 140 of the twentieth 140, each of them rightly. These
+three had been asked for what students naturally do, the nineteenth for misfits of sizes above all;
+those before for what is not listed.
 
 Two further lots are by people who looked for what no check draws: right answers, wrong in special
 cases alone. Of the 60 of the second 53 were rejected at first sight.
