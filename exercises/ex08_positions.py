@@ -240,8 +240,8 @@ def rotary_scores(
 
     Returns:
         The scores of chapter 2, of what `rotate_pairs` made of queries and keys [*batch, q, k]:
-        scaled by the square root of d. Each is turned by the angles of its own positions, which
-        are float32, also where queries and keys are float64.
+        scaled by the square root of d. Each is turned by the angles of its own positions;
+        angles are float32, also where queries and keys are float64.
 
     Raises:
         ValueError: `query` or `key` has fewer than two dimensions.

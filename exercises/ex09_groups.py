@@ -134,8 +134,8 @@ def grouped_attention(
 
     Difficulty 4 of 5, about 20 minutes.
 
-    Keys and values are never copied for each head: where there are more heads with fewer queries
-    each, as many in all, no larger tensor is made.
+    Keys and values are never copied for each head: as long as all heads together have as many
+    queries as before, more heads make no tensor larger.
 
     Args:
         query: what each head asks at each position [*batch, h, q, d_k].
