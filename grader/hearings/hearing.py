@@ -11,6 +11,7 @@ from grader import devices
 from grader.answers.door import Answer
 from grader.chapters import Catalogue, Exercise
 from grader.hearings.by_heart import run_by_heart
+from grader.judging.evidence import let_go
 from grader.judging.explain import explain_lost
 from grader.judging.judge import Judge
 from grader.judging.outcome import Outcome
@@ -113,6 +114,7 @@ class Hearing:
                 for check in exercise.checks:
                     outcome = self.outcome(check)
                     yield check_result(check, outcome, self.device)
+                    let_go(outcome)
 
     def outcome(self, check: Check) -> Outcome:
         """Judge one check."""

@@ -27,7 +27,14 @@ from grader.chapters import Exercise
 from grader.coach import Slip
 from grader.coach.errors import HANDED_ON, REFUSED, error_slip
 from grader.judging import recorded
-from grader.judging.evidence import Evidence, alike, equal_evidence, error_key, same_error
+from grader.judging.evidence import (
+    Evidence,
+    alike,
+    equal_evidence,
+    error_key,
+    let_go,
+    same_error,
+)
 from grader.judging.misfits import not_refused
 from grader.judging.outcome import Outcome
 from grader.judging.run import Setting, run, torch_as_it_was
@@ -150,6 +157,7 @@ class Recogniser:
         if key not in self.seen:
             tape = self.tape_of(check)
             self.seen[key], _ = run(check, self.world, self.setting, self.replaced, tape)
+            let_go(self.seen[key])
         return self.seen[key]
 
     def tape_of(self, check: Check) -> Tape:

@@ -9,6 +9,8 @@ MOST = 20_000
 UNUSUAL = re.compile(r"[^\n\t\x20-\x7e]")
 JOINERS = "\u200c\u200d"  # names in Persian or Hindi need them
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+# many a spreadsheet goes by its country, and cuts a line there, whatever it is quoted with
+AFTER_SEPARATOR = re.compile(r"([;|]\s*)(?=[=+\-@＝＋－＠])")
 
 
 def shown(text: str, most: int = MOST) -> str:
@@ -41,7 +43,7 @@ def for_log(text: str) -> str:
 
 def cell(text: str) -> str:
     """Write text for a cell of a CSV file: one line, and never a formula to a spreadsheet."""
-    line = one_line(text, 1000)
+    line = AFTER_SEPARATOR.sub(r"\1'", one_line(text, 1000))
     return f"'{line}" if line.lstrip().startswith(FORMULA) or text.startswith(FORMULA) else line
 
 

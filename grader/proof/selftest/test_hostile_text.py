@@ -119,6 +119,9 @@ def test_csv_cells_are_never_formulas(text, made, tmp_path):
 def test_a_cell_is_a_formula_to_no_spreadsheet():
     for text in ("=1", "+1", "-1", "@x", "\t=1", " =1", "\r\n=1", "＝1", "\x00=1"):
         assert cell(text)[0] in "'\\", text
+    for text in ("a;=1", "a; @SUM(1)", "a.txt;\t+1", "a|-1"):
+        assert not re.search(r"[;|]\s*[=+\-@]", cell(text)), cell(text)
+    assert cell("anna-2; berta-3") == "anna-2; berta-3"
     assert cell("anna-2") == "anna-2"
     assert cell("o'brien@uni") == "o'brien@uni"
 

@@ -109,6 +109,21 @@ def read_library(world: Target) -> object:
     return len(Path(world.library).read_bytes())
 
 
+@attack()
+def forget_pages_of_a_library(world: Target) -> object:
+    """Have the kernel drop what it keeps of a library in memory: a bit for whoever looks later."""
+    file = os.open(world.library, os.O_RDONLY)
+    os.posix_fadvise(file, 0, 4096, os.POSIX_FADV_DONTNEED)
+    return "dropped"
+
+
+@attack()
+def ask_for_pages_of_a_library(world: Target) -> object:
+    """Ask what the kernel keeps of a library in memory: a bit from whoever has read there."""
+    file = os.open(world.library, os.O_RDONLY)
+    return os.preadv(file, [bytearray(1)], 0, os.RWF_NOWAIT)
+
+
 @attack("perhaps")
 def handle_of_secret(world: Target) -> object:
     """Ask for a handle that opens a solution past all folders."""

@@ -1,0 +1,42 @@
+"""What the judge keeps of an outcome once its message is written."""
+
+from __future__ import annotations
+
+import torch
+
+from grader.chapters import World, catalogue
+from grader.judging.evidence import LARGEST, Evidence, alike, let_go
+from grader.judging.judge import Judge
+from grader.judging.run import Setting
+
+WIDER = """
+import torch
+
+def dot_product_scores(query, key):
+    return torch.ones(*query.shape[:-1], {columns})
+"""
+
+
+def failed(folder):
+    known = catalogue()
+    judge = Judge(known, World(folder, known.names()), Setting())
+    checks = known.exercise("ex01_scores.dot_product_scores").checks
+    return next(o for o in map(judge.judge, checks) if o.finding is not None)
+
+
+def test_what_is_large_goes_and_what_tells_slips_apart_stays(submission):
+    large, small = (
+        failed(submission(str(columns), ex01_scores=WIDER.format(columns=columns)))
+        for columns in (LARGEST, 41)
+    )
+    for outcome, device in ((large, "meta"), (small, "cpu")):
+        shape, message = outcome.finding.actual.shape, outcome.message
+        before = Evidence.of(outcome)
+        assert outcome.finding.__traceback__ is not None
+        let_go(outcome)
+        found = outcome.finding
+        assert (found.actual.shape, found.actual.device.type) == (shape, device)
+        assert found.actual.dtype == torch.float32
+        assert found.__traceback__ is found.__context__ is outcome.call is None
+        assert outcome.message == message
+        assert alike(Evidence.of(outcome), before) == (device == "cpu")
