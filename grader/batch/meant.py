@@ -1,6 +1,7 @@
 """Which chapter a file is meant as, and whose it is, by a name that platforms and people gave it.
 
 obrienvera_LATE_12960_600620_ex01_scores-1.py   Canvas: login, number of the student, of the upload
+Vera O'Brien_12960_assignsubmission_file_ex01_scores.py   Moodle: name, number of the hand-in
 ex01_scores_jane_doe.py   Jane Doe - ex01_scores.py   ex01 (1).py   ex01_scores.py.txt
 """
 
@@ -14,11 +15,11 @@ from pathlib import Path, PurePosixPath
 
 from grader import places
 from grader.batch.sources import LARGEST
-from grader.reports.roster import CANVAS
+from grader.reports.roster import CANVAS, MOODLE
 
-# what is added to a name without saying whose it is
+# what is added to a name without saying whose it is; a longer number is a student's
 NO_NAME = re.compile(
-    r"v?\d+|\(\d+\)|final|latest|new|old|copy|kopie|of|my|draft|late|fixed|done|solution|solutions"
+    r"v?\d{1,2}|\(\d+\)|final|latest|new|old|copy|kopie|of|my|draft|late|fixed|done|solution|solutions"
     r"|solved|submission|homework|hw|assignment|chapter|ex",
     re.IGNORECASE,
 )
@@ -99,15 +100,17 @@ def _number(stem: str) -> str:
 
 def _whose(before: str, after: str) -> str:
     """Read off who it is: of both sides of the chapter one may say it."""
-    student = _by_canvas(before)
+    student = _by_platform(before)
     if student:
         return student
     sides = [_name(side) for side in (before, after)]
     return "" if all(sides) else "".join(sides)
 
 
-def _by_canvas(text: str) -> str:
-    """Return who it is, by Canvas's way to begin a file's name; nothing if it is not that."""
+def _by_platform(text: str) -> str:
+    """Return who it is, by Moodle's or Canvas's way to begin a file's name; nothing if by none."""
+    if moodle := MOODLE.fullmatch(text):
+        return f"{moodle['name']}_{moodle['number']}_assignsubmission_file"
     canvas = CANVAS.fullmatch(text)
     return f"{canvas['name']}_{canvas['number']}" if canvas else ""
 
@@ -138,8 +141,8 @@ def by_student(files: Iterable[Path]) -> dict[str, list[tuple[Meant, Path]]]:
             found.setdefault(whose, []).append((said, path))
     chapters = [{PurePosixPath(said.file).stem for said, _ in each} for each in found.values()]
     shared = sum(map(len, chapters)) > len(set().union(*chapters)) if chapters else False
-    by_canvas = any(CANVAS.match(path.name) for handed in found.values() for _, path in handed)
-    return found if shared or by_canvas else {}
+    platform = any(_by_platform(path.name) for handed in found.values() for _, path in handed)
+    return found if shared or platform else {}
 
 
 def of_platform(files: Iterable[Path], beside: Iterable[Path]) -> dict[str, list[Path]]:
@@ -150,10 +153,10 @@ def of_platform(files: Iterable[Path], beside: Iterable[Path]) -> dict[str, list
         beside: what certainly is work; if no platform has named any of it, none has named these.
     """
     found: dict[str, list[Path]] = {}
-    if not any(_by_canvas(path.name) for path in beside):
+    if not any(_by_platform(path.name) for path in beside):
         return found
     for path in sorted(files):
-        student = _by_canvas(path.name)
+        student = _by_platform(path.name)
         if student:
             found.setdefault(student, []).append(path)
     return found

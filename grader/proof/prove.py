@@ -36,7 +36,7 @@ from grader.proof.stubs import stubs_put_back
 # `grade` takes a new seed each time: so many others are tried on the solutions
 OTHER_SEEDS = 10
 # of so many slips one is also judged from another process: which, hangs on the seed
-JUDGED = 3
+JUDGED = 5
 
 
 def prove(seed: int = 0, device: str = "cpu", names: Sequence[str] = (), jobs: int = 2) -> int:

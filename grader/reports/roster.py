@@ -61,8 +61,13 @@ class Roster:
 
     def _by_a_platform(self, identity: str) -> re.Match[str] | None:
         loose = LOOSE.fullmatch(identity)
-        known = loose if loose and self._with_number(loose["number"]) else None
-        return MOODLE.fullmatch(identity) or CANVAS.fullmatch(identity) or known
+        numbers = any(student.number for student in self.students)
+        known = loose and (
+            self._with_number(loose["number"]) if numbers else self._named(loose["name"])
+        )
+        return (
+            MOODLE.fullmatch(identity) or CANVAS.fullmatch(identity) or (loose if known else None)
+        )
 
     def _with_number(self, number: str) -> list[Student]:
         return [s for s in self.students if s.number == number]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import shutil
 import signal
+import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,14 +33,9 @@ def pytest_configure() -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give the kit's own tests more time than a check has; a release takes minutes by itself.
-
-    Of xdist's workers one makes it and does all that need it, so that no other waits.
-    """
+    """Give the kit's own tests more time than a check has; a release takes minutes by itself."""
     of_pack = "released" in getattr(item, "fixturenames", ())
     item.add_marker(pytest.mark.timeout(600 if of_pack else 300))
-    if of_pack:
-        item.add_marker(pytest.mark.xdist_group("pack"))
 
 
 @pytest.fixture
@@ -56,10 +56,34 @@ def submission(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Release once, as a folder and as an archive; tests leave it as it is."""
-    folder = tmp_path_factory.mktemp("release") / "pack"
-    assert main(["release", str(folder), "--zip", "--notebooks"]) == 0
-    return folder
+    """Release once, as a folder and as an archive; tests leave it as it is.
+
+    It takes minutes, so of xdist's workers one does it, and the others take a copy.
+    """
+    mine = tmp_path_factory.mktemp("release") / "pack"
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        assert release(mine) == 0
+        return mine
+    shared = tmp_path_factory.getbasetemp().parent / "released"
+    with contextlib.suppress(FileExistsError):
+        shared.mkdir()
+        (shared / "status.part").write_text(str(release(shared / "pack")))
+        (shared / "status.part").replace(shared / "status")
+    while not (shared / "status").exists():
+        time.sleep(0.2)
+    assert (shared / "status").read_text() == "0"
+    shutil.copytree(shared / "pack", mine)
+    shutil.copy2(shared / "pack.zip", mine.with_name("pack.zip"))
+    return mine
+
+
+def release(folder: Path) -> int:
+    """Release; whatever goes wrong is a status, or others would wait for ever."""
+    try:
+        return main(["release", str(folder), "--zip", "--notebooks"])
+    except BaseException:
+        traceback.print_exc()
+        return 1
 
 
 @pytest.fixture(scope="session")

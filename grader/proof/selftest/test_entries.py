@@ -322,6 +322,20 @@ def test_beside_archives_of_canvas_a_file_of_another_kind_is_somebodys(subs):
     assert (list(problems), said) == (["bob_3"], [])
 
 
+def test_in_moodle_who_hands_in_no_chapter_is_somebody_too(subs):
+    of_moodle = "{}_{}_assignsubmission_file_{}".format
+    names = (of_moodle("Jane Doe", 501, NAME), of_moodle("Pat Poe", 502, "essay.pdf"),
+             of_moodle("Jane Doe", 501, "notes.pdf"))  # fmt: skip
+    folder = subs(*names)
+    graded, problems, said = outcome(folder)
+    assert graded == ["Jane Doe_501_assignsubmission_file"]
+    assert list(problems) == ["Pat Poe_502_assignsubmission_file"]
+    assert said == []
+    told = Told()
+    find([folder])[0].files(told=told)
+    assert told.unused == [of_moodle("Jane Doe", 501, "notes.pdf")]
+
+
 @pytest.mark.parametrize(
     ("names", "who"),
     [
@@ -329,6 +343,17 @@ def test_beside_archives_of_canvas_a_file_of_another_kind_is_somebodys(subs):
         (("Jane Doe - ex01_scores.py", "ex02_scaling_Jane_Doe.py", "ex01_bob.py"),
          ["Jane_Doe", "bob"]),
         ((f"{CANVAS}{NAME}",), ["obrienvera_12960"]),
+        # two of one name, in Moodle, with numbers of their own; and where names are numbers
+        ((f"Ann Smith_2014_assignsubmission_file_{NAME}",
+          "Ann Smith_2015_assignsubmission_file_ex02_scaling.py"),
+         ["Ann Smith_2014_assignsubmission_file", "Ann Smith_2015_assignsubmission_file"]),
+        ((f"Participant_3001_assignsubmission_file_{NAME}",
+          f"Participant_3002_assignsubmission_file_{NAME}"),
+         ["Participant_3001_assignsubmission_file", "Participant_3002_assignsubmission_file"]),
+        ((f"20231234_{NAME}", "ex01_scores_20231235.py"), ["20231234", "20231235"]),
+        ((f"12345-678 - Jo Roe - Oct 1, 2026 - {NAME}",
+          f"12346-678 - Jo Roe - Oct 1, 2026 - {NAME}"),
+         ["12345_678_Jo_Roe_Oct_2026", "12346_678_Jo_Roe_Oct_2026"]),
     ],
 )  # fmt: skip
 def test_loose_files_are_grouped_by_the_names_of_people(subs, names, who):

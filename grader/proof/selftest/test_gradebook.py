@@ -16,6 +16,7 @@ from grader.batch.wanted import Wanted, reports_for
 from grader.reports import formats, sheet
 from grader.reports.gradebook import fill
 from grader.reports.platforms import read
+from grader.reports.roster import Roster, Student
 from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
 
 CANVAS = '''\
@@ -105,6 +106,13 @@ def test_nobody_is_guessed(name, why, tmp_path):
     grades, notes = canvas(tmp_path, name)
     assert "17.50" not in grades.values()
     assert notes == [f"{name} is not filled in: {why}", "0 of 6 students filled in"]
+
+
+def test_where_a_roster_has_no_numbers_those_of_a_platform_are_no_part_of_a_name():
+    roster = Roster([Student(1, "", ("jd@x.org",), "Doe, Jane"), Student(2, "", (), "Roe, Pat")])
+    assert roster.find("doejane_1001") == roster.students[0]
+    assert roster.absent(["doejane_1001", "roepat_2"]) == []
+    assert roster.absent(["doejane_x"]) == ["Doe, Jane", "Roe, Pat"]
 
 
 def test_two_submissions_of_one_student_fill_nothing(tmp_path):

@@ -146,6 +146,7 @@ def test_a_suite_that_works_out_answers_in_a_check_is_refused(tmp_path, monkeypa
         "    assert weights64(draw(2, 3), draw(5, 3))\n"
     )
     (tmp_path / "test_ex04_softmax.py").write_text(text + line, encoding="utf-8")
+    catalogue()  # else it would be this suite's for all tests to come
     monkeypatch.setattr(places, "SUITES", tmp_path)
     with pytest.raises(ReleaseError, match=r"test_ex04_softmax\.py uses .* outside"):
         pack(stems=["ex04_softmax"])
