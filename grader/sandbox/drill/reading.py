@@ -121,7 +121,10 @@ def forget_pages_of_a_library(world: Target) -> object:
 def ask_for_pages_of_a_library(world: Target) -> object:
     """Ask what the kernel keeps of a library in memory: a bit from whoever has read there."""
     file = os.open(world.library, os.O_RDONLY)
-    return os.preadv(file, [bytearray(1)], 0, os.RWF_NOWAIT)
+    try:
+        return os.preadv(file, [bytearray(1)], 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return "not there, which is the other answer"
 
 
 @attack("perhaps")
