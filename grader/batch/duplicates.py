@@ -15,7 +15,7 @@ from grader.batch.names import listed, shortened
 from grader.batch.sources import MOST_NAMED
 from grader.batch.submissions import Submission, stem
 from grader.batch.versions import states
-from grader.reports.roster import CANVAS, MOODLE
+from grader.reports.roster import by_a_platform
 from grader.results import SubmissionResult
 
 # each: all of it is graded by itself, for `best` to choose from
@@ -128,10 +128,8 @@ def _latest(one: Submission) -> Submission:
 
 def _student(path: Path) -> str:
     """Say whose it is, as far as a name tells: a platform's, or what is left without a copy's."""
-    for platform in (MOODLE, CANVAS):
-        match = platform.fullmatch(path.name)
-        if match:
-            return f"{match['name']}_{match['number']}".casefold()
+    if found := by_a_platform(path.name):
+        return f"{found['name']}_{found['number']}".casefold()
     return COPY.sub("", stem(path)).casefold()
 
 

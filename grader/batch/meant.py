@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from grader import places
 from grader.batch.sources import LARGEST
-from grader.reports.roster import CANVAS, MOODLE
+from grader.reports.roster import CANVAS, MOODLE, by_a_platform
 
 # what is added to a name without saying whose it is; a longer number is a student's
 NO_NAME = re.compile(
@@ -109,10 +109,12 @@ def _whose(before: str, after: str) -> str:
 
 def _by_platform(text: str) -> str:
     """Return who it is, by Moodle's or Canvas's way to begin a file's name; nothing if by none."""
-    if moodle := MOODLE.fullmatch(text):
-        return f"{moodle['name']}_{moodle['number']}_assignsubmission_file"
-    canvas = CANVAS.fullmatch(text)
-    return f"{canvas['name']}_{canvas['number']}" if canvas else ""
+    found = by_a_platform(text)
+    if found is None:
+        return ""
+    # what Moodle's folders are called, so that a worksheet knows both
+    ending = "_assignsubmission_file" if found.re is MOODLE else ""
+    return f"{found['name']}_{found['number']}{ending}"
 
 
 def _nth(before: str, after: str) -> tuple[int, int] | None:

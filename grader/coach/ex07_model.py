@@ -70,7 +70,7 @@ TRAINING = 'the stub of train: "The loss before each step, a list of `steps` Pyt
 NUMBER_OF_STEPS = (
     'the stub of train: "steps: how many times the weights are changed. With 0 nothing changes."'
 )
-IN_PLACE = 'the stub of train: "It is changed in place: all of its weights that the loss"'
+IN_PLACE = 'the stub of train: "all of its weights that the loss depends on change"'
 FRESH = 'the stub of train: "Each step starts from fresh gradients, and the steps lower the loss."'
 RATE = 'the stub of train: "lr: the learning rate."'
 ARGMAX = (

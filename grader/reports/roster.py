@@ -14,6 +14,11 @@ CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_(?P<upload>\d+)_.*
 LOOSE = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.DOTALL)
 
 
+def by_a_platform(name: str) -> re.Match[str] | None:
+    """Read a name as Moodle or Canvas writes it: whose it is, by `name` and `number`."""
+    return MOODLE.fullmatch(name) or CANVAS.fullmatch(name)
+
+
 @dataclass(frozen=True)
 class Student:
     """A row of a gradebook.
@@ -40,7 +45,7 @@ class Roster:
     def find(self, identity: str) -> Student | str:
         """Return the student of a submission, or why there is none; never one of two."""
         exact = [s for s in self.students if _folded(identity) in _exact(s)]
-        match = None if exact else self._by_a_platform(identity)
+        match = None if exact else by_a_platform(identity) or self._loose_of_one(identity)
         if match:
             return self._numbered(match["name"], match["number"])
         return _only(exact or self._named(identity))
@@ -59,15 +64,14 @@ class Roster:
         agree = [s for s in found if not s.name or _agrees(name, s.name)]
         return _only(agree) if agree else f"number {number} belongs to somebody of another name"
 
-    def _by_a_platform(self, identity: str) -> re.Match[str] | None:
+    def _loose_of_one(self, identity: str) -> re.Match[str] | None:
+        """Read a name and a number, if they are somebody's here: not every number is."""
         loose = LOOSE.fullmatch(identity)
+        if loose is None:
+            return None
         numbers = any(student.number for student in self.students)
-        known = loose and (
-            self._with_number(loose["number"]) if numbers else self._named(loose["name"])
-        )
-        return (
-            MOODLE.fullmatch(identity) or CANVAS.fullmatch(identity) or (loose if known else None)
-        )
+        known = self._with_number(loose["number"]) if numbers else self._named(loose["name"])
+        return loose if known else None
 
     def _with_number(self, number: str) -> list[Student]:
         return [s for s in self.students if s.number == number]

@@ -8,9 +8,10 @@ from typing import Any
 MOST = 20_000
 UNUSUAL = re.compile(r"[^\n\t\x20-\x7e]")
 JOINERS = "\u200c\u200d"  # names in Persian or Hindi need them
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+SIGNS = "=+-@＝＋－＠"
+FORMULA = tuple(f"{SIGNS}\t\r\n")
 # many a spreadsheet goes by its country, and cuts a line there, whatever it is quoted with
-AFTER_SEPARATOR = re.compile(r"([;|]\s*)(?=[=+\-@＝＋－＠])")
+AFTER_SEPARATOR = re.compile(rf"([;|]\s*)(?=[{re.escape(SIGNS)}])")
 
 
 def shown(text: str, most: int = MOST) -> str:

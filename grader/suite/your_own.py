@@ -195,12 +195,14 @@ def told_by_rounding(
             if dtype == torch.float32:
                 raise
             continue  # other checks are about dtypes
-        ready_made = kernels(*given)
-        if isinstance(got, Tensor) and got.is_floating_point() and got.dtype != dtype:
-            given = [x.to(got.dtype) for x in given]
-            ready_made = [*(one.to(got.dtype) for one in ready_made), *kernels(*given)]
+        asked = given
+        if isinstance(got, Tensor) and got.is_floating_point():
+            given = [x.to(got.dtype) for x in asked]
         same(got, right(*(x.double() for x in given)), like=given[0])
         bound = min([UNLIKE, *(_unlike(got, way) / 2 for way in allowed(*given))])
+        ready_made = kernels(*given)
+        if got.dtype != dtype:  # worked out in the dtype that was asked for, and turned
+            ready_made += [one.to(got.dtype) for one in kernels(*asked)]
         if any(_unlike(got, one) < bound for one in ready_made):
             raise Finding("forbidden", label, family, detail=family)
 

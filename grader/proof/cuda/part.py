@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from grader.proof.figure import Figure
@@ -22,20 +22,13 @@ class Part:
 
     Attributes:
         title: what it proves, as the list at the end says it.
+        note: takes down what was found, at once: a part may be cut off.
         held: whether it does.
-        tell: prints a line at once: a part may be cut off.
-        lines: what was found.
     """
 
     title: str
+    note: Callable[[str], None]
     held: Held = "held"
-    tell: Callable[[str], None] = field(default=lambda _: None)
-    lines: list[str] = field(default_factory=list)
-
-    def note(self, line: str) -> None:
-        """Take down what was found."""
-        self.lines.append(line)
-        self.tell(line)
 
     def require(self, holds: bool, otherwise: str) -> None:
         """Take down what must hold, if it does not."""
@@ -52,11 +45,9 @@ class Part:
                 self.held = "not held"
 
 
-def tried(
-    title: str, does: Callable[[Part], None], tell: Callable[[str], None] = lambda _: None
-) -> Part:
+def tried(title: str, does: Callable[[Part], None], tell: Callable[[str], None]) -> Part:
     """Do a part; what goes wrong in it is no reason not to do the others."""
-    part = Part(title, tell=tell)
+    part = Part(title, tell)
     try:
         does(part)
     except NotTried as reason:

@@ -74,6 +74,8 @@ def test_what_goes_wrong_in_a_part_is_not_held_and_ends_nothing():
     def lacks(part: Part) -> None:
         part.take([Figure("nothing was there")])
 
-    made = [tried("one", does) for does in (leaves, fails, lacks, lambda part: part.note("well"))]
+    told: list[list[str]] = [[], [], [], []]
+    every = (leaves, fails, lacks, lambda part: part.note("well"))
+    made = [tried("one", does, said.append) for does, said in zip(every, told, strict=True)]
     assert [part.held for part in made] == ["not tried", "not held", "not held", "held"]
-    assert "the disk is gone" in "".join(made[1].lines)
+    assert "the disk is gone" in "".join(told[1])

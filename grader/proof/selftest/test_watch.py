@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -48,12 +49,14 @@ def answers():
 @pytest.fixture(scope="module")
 def running(answers):
     """The watch command, running."""
-    yield from watching(answers, 1)
+    with watching(answers, 1) as terminal:
+        terminal.until(r"total +32 of 100 points")
+        yield terminal
 
 
+@contextlib.contextmanager
 def watching(answers, limit):
     terminal = Terminal("--answers", answers, "watch", "--time-limit", limit)
-    terminal.until(r"total +\d+ of 100 points")
     yield terminal
     terminal.process.kill()
     terminal.process.wait()
@@ -68,7 +71,8 @@ def watched(running, answers):
 @pytest.fixture
 def patient(answers):
     """The same, with a time limit that no test waits for."""
-    for terminal in watching(answers, 300):
+    with watching(answers, 300) as terminal:
+        terminal.until(r"total +\d+ of 100 points")
         yield begun_anew(terminal, answers)
 
 
