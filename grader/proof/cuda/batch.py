@@ -15,31 +15,44 @@ from grader.proof.cuda.part import Part
 
 
 def timed(device: str, count: int, only: Sequence[str], space: Path, part: Part) -> None:
-    """Grade copies of the solutions and of the stubs on both devices, and on each alone."""
-    folder = space / "batch"
+    """Grade one copy of the solutions on each device, and then many and stubs on both at once."""
+    alone, folder = space / "alone", space / "batch"
+    _hand_in(places.SOLUTIONS, alone / "one")
     for number in range(count):
         source = places.EXERCISES if number % 4 == 3 else places.SOLUTIONS
-        (folder / f"{number:03}").mkdir(parents=True)
-        for path in source.glob("ex*.py"):
-            shutil.copy(path, folder / f"{number:03}")
+        _hand_in(source, folder / f"{number:03}")
     chosen = [word for name in only for word in ("--only", name)]
 
-    def graded_on(devices: str) -> Any:
+    def graded_on(devices: str, submissions: Path) -> Any:
         began = time.monotonic()
-        report = graded(folder, devices, space / "report.json", *chosen)
-        took = time.monotonic() - began
-        part.note(f"{count} submissions on {devices}: {took:.1f} s; {_memory_now(device)}")
+        report = graded(submissions, devices, space / "report.json", *chosen)
+        took, many = time.monotonic() - began, len(report["submissions"])
+        part.note(f"{many} submitted, graded on {devices}: {took:.1f} s; {_memory_now(device)}")
         return report
 
-    report = graded_on(f"cpu,{device}")
+    for name in ("cpu", device):
+        graded_on(name, alone)
+    report = graded_on(f"cpu,{device}", folder)
     part.note(f"isolation: {report['kit']['isolation']}")
     scores = [one["score"] for one in report["submissions"]]
     part.require(len(scores) == count, f"{len(scores)} of {count} were graded")
     differ = [score for score in scores if score["cpu"] != score[device]]
     part.require(not differ, f"{len(differ)} scores differ, such as {differ[:1]}")
-    part.require(any(score[device] for score in scores), "nobody has a point there")
-    for alone in ("cpu", device):
-        graded_on(alone)
+    part.require(_points(report, device) > 0, "nobody has a point there")
+
+
+def _hand_in(source: Path, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    for path in source.glob("ex*.py"):
+        shutil.copy(path, folder)
+
+
+def _points(report: Any, device: str) -> float:
+    """Add up what was earned in either track."""
+    return float(sum(
+        exercise["devices"][device]["earned"]
+        for one in report["submissions"] for exercise in one["exercises"]
+    ))  # fmt: skip
 
 
 def _memory_now(device: str) -> str:

@@ -48,7 +48,9 @@ def checks_of_all(device: str, space: Path) -> dict[str, list[dict[str, Any]]]:
             (folder / path.name).write_text(harmed(text, harm) if is_it else text, "utf-8")
     options = ("--only", "softmax,mean_pool", "--time-limit", SECONDS, "--jobs", 2)
     report = space / "report.json"
-    found = graded(space / "answers", device, report, *options, "--memory", MEGABYTES)
+    found = graded(
+        space / "answers", device, report, *options, "--memory", MEGABYTES, schema="json1"
+    )
     told = found["submissions"]
     for one in told:
         if {check["outcome"] for check in one["exercises"][1]["checks"]} != {"passed"}:

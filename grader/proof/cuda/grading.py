@@ -11,7 +11,7 @@ from typing import Any
 from grader import places
 
 
-def graded(folder: Path, device: str, report: Path, *options: object) -> Any:
+def graded(folder: Path, device: str, report: Path, *options: object, schema: str = "json") -> Any:
     """Grade a folder of submissions; return what its json report says.
 
     Args:
@@ -19,15 +19,23 @@ def graded(folder: Path, device: str, report: Path, *options: object) -> Any:
         device: as `--device` takes it.
         report: the file to write.
         options: others of the command line.
+        schema: which of the json reports.
 
     Raises:
         RuntimeError: not all of it was graded.
     """
-    command = ["grade", folder, "--device", device, "--seed", 3, "--report", f"json1={report}"]
-    done = subprocess.run(
+    command = ["grade", folder, "--device", device, "--seed", 3, "--report", f"{schema}={report}"]
+    said = []
+    with subprocess.Popen(
         [sys.executable, "-m", "grader", *map(str, (*command, *options))],
-        check=False, capture_output=True, text=True, cwd=places.ROOT, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError(f"grade on {device}: status {done.returncode}\n{done.stderr}")
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        cwd=places.ROOT,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            # whoever waits for a GPU sees how far it is
+            print(line, end="", file=sys.stderr, flush=True)
+            said.append(line)
+    if process.returncode:
+        raise RuntimeError(f"grade on {device}: status {process.returncode}\n{''.join(said)}")
     return json.loads(report.read_text(encoding="utf-8"))
