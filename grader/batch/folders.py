@@ -9,7 +9,8 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from grader.batch.members import LEFT_BEHIND, Member, Type, like_a_chapter
+from grader.batch.member import LEFT_BEHIND, Member, Type
+from grader.batch.members import like_a_chapter
 from grader.batch.sources import Unusable
 
 BELOW = "exercises"
@@ -35,6 +36,11 @@ def members(folder: Path) -> list[Member]:
 def loose(files: Iterable[tuple[str, Path]]) -> list[Member]:
     """List files that lie among others' as members of one submission, by the names they mean."""
     return [_member(name, path) for name, path in files]
+
+
+def at_any_depth(folder: Path) -> list[Member]:
+    """List what may count: directly in a folder and under its `exercises/`, and then all files."""
+    return list({one.name: one for one in (*members(folder), *everything(folder))}.values())
 
 
 def everything(folder: Path) -> Iterator[Member]:

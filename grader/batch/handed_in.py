@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from grader.batch.folders import everything
 from grader.batch.meant import meant
-from grader.batch.members import Member, like_a_chapter, uppermost
-from grader.batch.sources import Unusable
+from grader.batch.member import Member
+from grader.batch.members import counting
+from grader.batch.sources import NoChapter, Told, Unusable
 from grader.batch.submissions import Submission
 from grader.batch.uploads import uploads_in
 from grader.course.times import Times
@@ -48,12 +48,10 @@ def _moments(submission: Submission) -> Iterator[tuple[str, dt.datetime]]:
 
 
 def _chapters_in(path: Path) -> list[Member]:
-    """List the chapters of the folder that is read: copies below it have no time of their own."""
-    folders: dict[str, list[Member]] = defaultdict(list)
-    for one in everything(path):
-        if like_a_chapter(one.name) and not one.hidden:
-            folders[str(one.path.parent).casefold()].append(one)
-    return [one for folder in uppermost(folders) for one in folders[folder]]
+    """List the chapters that are read: copies that do not count have no time of their own."""
+    with contextlib.suppress(NoChapter):
+        return list(counting(everything(path), Told()).values())
+    return []
 
 
 def _stem(name: str) -> str:

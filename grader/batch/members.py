@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from grader.batch.copies import Named, are_apart, is_untouched, over_stubs
 from grader.batch.meant import meant
+from grader.batch.member import Member, path_of
 from grader.batch.names import listed, shortened
 from grader.batch.sources import (
     MEBIBYTE,
@@ -25,10 +26,9 @@ from grader.naming import in_words
 MOST_FILES = 100
 # modules that a project has beside what somebody wrote
 OF_TOOLS = ("_", ".", "test_", "conftest", "setup")
-# with these begins what systems and tools leave behind
-LEFT_BEHIND = (".", "__MACOSX")
+# where files of the kit itself are called like chapters, in whatever pack it comes
+KITS_OWN = "grader"
 LARGEST_IN_ALL = 64 * MEBIBYTE
-Type = Literal["file", "link", "folder", "special file"]
 
 
 class Chosen(NamedTuple):
@@ -43,45 +43,8 @@ class Chosen(NamedTuple):
     bad: dict[str, str]
 
 
-@dataclass(frozen=True)
-class Member:
-    """One entry of a folder or an archive.
-
-    Attributes:
-        name: with the folders above it, as the folder or the archive spells it.
-        type: only a file is ever read.
-        size: as it is declared.
-        read: returns its bytes; at most one more than the limit that it is given.
-    """
-
-    name: str
-    type: Type
-    size: int
-    read: Callable[[int], bytes]
-
-    @property
-    def path(self) -> PurePosixPath:
-        """The name as a path; a backslash separates, as in archives that Windows made."""
-        return _path(self.name)
-
-    @property
-    def strays(self) -> bool:
-        """Whether the name leads outside of the place where it is unpacked."""
-        path = self.path
-        return path.is_absolute() or ".." in path.parts or ":" in path.parts[0]
-
-    @property
-    def hidden(self) -> bool:
-        """Whether it lies among what systems and tools leave behind."""
-        return any(part.startswith(LEFT_BEHIND) for part in self.path.parts)
-
-
-def _path(name: str) -> PurePosixPath:
-    return PurePosixPath(name.replace("\\", "/"))
-
-
 def _last(name: str) -> str:
-    return _path(name).name
+    return path_of(name).name
 
 
 def like_a_chapter(name: str) -> bool:
@@ -102,7 +65,7 @@ def largest_of(name: str) -> int:
 
 
 def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
-    """Read the files that count, from the uppermost folder that holds any.
+    """Read the files that count.
 
     Args:
         members: those that concern us.
@@ -113,6 +76,23 @@ def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
         Unusable: it is not clear which.
     """
     told = told or Told()
+    return _read(counting(members, told), told)
+
+
+def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
+    """Choose the files that count: the uppermost, but of a chapter that was worked on that one.
+
+    Args:
+        members: those that concern us.
+        told: is told of files that count under another name, or do not count.
+
+    Returns:
+        The files, by the names by which they count.
+
+    Raises:
+        NoChapter: there are none.
+        Unusable: it is not clear which.
+    """
     passed_over, folders, beside = [], defaultdict(list), defaultdict(list)
     for member in members:
         if not like_a_chapter(member.name):
@@ -124,37 +104,64 @@ def chosen(members: Iterable[Member], told: Told | None = None) -> Chosen:
             passed_over.append(f"{member.name} is hidden: give it a name without a dot in front")
         else:
             folders[str(member.path.parent).casefold()].append(member)
-    for folder in uppermost(folders):
-        _refuse_twins(folders[folder])
-        files = _named(folders[folder], told)
-        if files:
-            modules = [name for name in beside[folder] if _is_module(name)]
-            if modules:
-                told.note(f"not read: {listed(modules)}: what a chapter needs goes into it")
-            told.leave(beside[folder])
-            told.leave(m.name for other in folders if other != folder for m in folders[other])
-            return _read(files, told)
-        names = [member.name for member in folders[folder] if meant(member.path.name) is None]
+    top = _uppermost(folders)
+    files = _together([folders[folder] for folder in top], told)
+    if not files:
+        names = [member.name for folder in top for member in folders[folder]]
         passed_over += [f"{name} is not in small letters: call it so" for name in names]
-    raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
+        raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
+    modules = [name for folder in top for name in beside[folder] if _is_module(name)]
+    if modules:
+        told.note(f"not read: {listed(modules)}: what a chapter needs goes into it")
+    told.leave(name for folder in top for name in beside[folder])
+    others = [
+        one
+        for folder in folders
+        if folder not in top and KITS_OWN not in PurePosixPath(folder).parts
+        for one in folders[folder]
+    ]
+    counted = over_stubs(files, _called(others), told)
+    told.leave(one.name for one in others if one not in counted.values())
+    return counted
 
 
-def uppermost(folders: Mapping[str, Sequence[Member]]) -> list[str]:
-    """Return the folder to read; it may be below others, but not beside another.
-
-    Raises:
-        Unusable: it lies beside another.
-    """
-    if not folders:
-        return []
+def _uppermost(folders: Mapping[str, Sequence[Member]]) -> list[str]:
+    """Return the folders that are looked at first; several where they lie side by side."""
     depth = {folder: len(PurePosixPath(folder).parts) for folder in folders}
     top = [folder for folder in folders if depth[folder] == min(depth.values())]
-    if len(top) > 1:
-        top = [folder for folder in top if PurePosixPath(folder).name == "exercises"] or top
-    if len(top) > 1:
-        lie_in = listed([str(folders[folder][0].path.parent) for folder in top])
-        raise Unusable(f"its chapters lie in {lie_in}: hand in one of these folders by itself")
-    return top
+    below = [folder for folder in top if PurePosixPath(folder).name == "exercises"]
+    return below if len(top) > 1 and len(below) == 1 else top
+
+
+def _together(folders: Sequence[list[Member]], told: Told) -> dict[str, Member]:
+    """Say by which name each file of some folders counts; of several, no two have a chapter.
+
+    Raises:
+        Unusable: they do.
+    """
+    for members in folders:
+        _refuse_twins(members)
+    if len(folders) < 2:
+        return _named(folders[0], told) if folders else {}
+    where = [str(members[0].path.parent) for members in folders]
+    called = {place: list(_called(held)) for place, held in zip(where, folders, strict=True)}
+    if not are_apart(called):
+        says = f"its chapters lie in {listed(where)}: hand in one of these folders by itself"
+        raise Unusable(says)
+    told.note(f"its chapters lie in {listed(where)}, and count together")
+    every = [one for each in called.values() for one in each]
+    stubs_last = sorted(every, key=lambda one: is_untouched(*one))
+    return over_stubs(dict(stubs_last), every, told)
+
+
+def _called(members: Iterable[Member]) -> Iterator[Named]:
+    """Name the chapters that files certainly are."""
+    for member in members:
+        said = meant(member.path.name)
+        if said is None and chapter_of(member.path.name):
+            yield member.path.name, member
+        elif said is not None and said.sure:
+            yield said.file, member
 
 
 def _refuse_twins(members: list[Member]) -> None:
@@ -186,12 +193,14 @@ def _named(members: list[Member], told: Told) -> dict[str, Member]:
     for file, meant_as in near.items():
         each = [member.path.name for member in meant_as]
         names = in_words(each)
-        if file in files:
+        is_stub = file in files and is_untouched(file, files[file])
+        if file in files and not is_stub:
             told.note(f"{names} is not read, {file} counts", each)
         elif len(meant_as) > 1:
             raise Unusable(f"{names}: it is not clear which one is {file}: leave one, called so")
         else:
-            told.note(f"{names} counts as {file}")
+            instead, unused = (f": {file} is as it was handed out", [file]) if is_stub else ("", [])
+            told.note(f"{names} counts as {file}{instead}", unused)
             files[file] = meant_as[0]
     return files
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.batch.members import Member
+from grader.batch.member import Member
 from grader.batch.names import listed
 from grader.batch.sources import LARGEST
 from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES

@@ -13,18 +13,12 @@ from lzma import LZMAError
 from pathlib import Path
 
 from grader.batch import folders, tars, zips
-from grader.batch.members import (
-    LARGEST_IN_ALL,
-    Chosen,
-    Member,
-    NoChapter,
-    chosen,
-    data_of,
-    like_a_chapter,
-)
+from grader.batch.copies import is_untouched
+from grader.batch.member import Member
+from grader.batch.members import LARGEST_IN_ALL, Chosen, chosen, data_of, like_a_chapter
 from grader.batch.names import shortened
 from grader.batch.no_chapter import no_chapter
-from grader.batch.sources import SCRIPT, Told, Unusable, sources
+from grader.batch.sources import SCRIPT, NoChapter, Told, Unusable, sources
 from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, uploads_in
 from grader.naming import in_words
 
@@ -51,7 +45,7 @@ def read(
     """
     told = told or Told()
     try:
-        path = _opened(path)
+        path = _opened(path, told)
         files, bad = _files(path, told)
         return sources(files, names, bad, told)
     except Unusable as problem:
@@ -111,7 +105,9 @@ def is_plain(path: Place) -> bool:
     if isinstance(path, Loose):
         return all(name.endswith(SCRIPT) for name, _ in path.files)
     try:
-        found = folders.members(path) if path.is_dir() else []
+        found = folders.at_any_depth(path) if path.is_dir() else []
+        if path.is_dir() and uploads_in(path):
+            return False
     except (OSError, Unusable):
         return True  # it is said when it is read
     kinds = {one.path.suffix.lower() for one in found if like_a_chapter(one.name)}
@@ -148,26 +144,26 @@ def _from_zip(found: Sequence[Member], told: Told) -> Chosen:
             return chosen(found, told)
 
 
-def _opened(path: Place) -> Place:
-    """Return what a learning platform has put a folder around: the archive that was uploaded."""
+def _opened(path: Place, told: Told) -> Place:
+    """Return the archive that was uploaded, where a folder holds nobody's work beside it."""
     if isinstance(path, Loose) or path.is_symlink() or not path.is_dir():
         return path
-    if any(like_a_chapter(one.name) for one in folders.members(path)):
-        return path
     uploads = uploads_in(path)
+    chapters = [one for one in folders.at_any_depth(path) if like_a_chapter(one.name)]
+    if not uploads or not all(is_untouched(one.path.name, one) for one in chapters):
+        return path
     if len(uploads) > 1:
         which = in_words([entry.name for entry in uploads[:3]])
         raise Unusable(f"{which} lie there: it is not clear which one counts: leave one")
-    return uploads[0] if uploads else path
+    if chapters:
+        names = [one.name for one in chapters]
+        told.note(f"{uploads[0].name} counts: what lies beside it is as it was handed out", names)
+    return uploads[0]
 
 
 def _from_folder(path: Path, told: Told) -> Chosen:
     if path.is_dir():
-        found = folders.members(path)
-        if not any(like_a_chapter(one.name) for one in found):
-            # as in an archive, folders may lie around it all
-            found = list(folders.everything(path))
-        return chosen(found, told)
+        return chosen(folders.at_any_depth(path), told)
     if path.is_file():
         raise Unusable(f"{path.name} is not opened: hand in a .zip or .tar.gz")
     raise Unusable("it is neither a folder nor a file")

@@ -7,13 +7,8 @@ import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from grader.batch.members import (
-    LARGEST_IN_ALL,
-    Member,
-    Type,
-    largest_of,
-    like_a_chapter,
-)
+from grader.batch.member import Member, Type
+from grader.batch.members import LARGEST_IN_ALL, largest_of, like_a_chapter
 from grader.batch.sources import MEBIBYTE, Unusable
 
 MOST_MEMBERS = 10_000

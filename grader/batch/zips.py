@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
-from grader.batch.members import Member, Type
+from grader.batch.member import Member, Type
 from grader.batch.sources import MEBIBYTE, Unusable
 
 MOST_MEMBERS = 10_000

@@ -1,0 +1,94 @@
+"""A chapter that lies in a submission several times: an untouched stub is nobody's work."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader import places
+from grader.batch.reading import is_plain, read
+from grader.batch.sources import Told, Unusable
+
+ONE, TWO = "ex01_scores.py", "ex02_scaling.py"
+STUB = (places.EXERCISES / ONE).read_bytes()
+OWN = (places.SOLUTIONS / ONE).read_bytes()
+WORK, OTHER, NEXT = b"worked = 1\n", b"worked = 2\n", b"next = 1\n"
+SAVED_ON_WINDOWS = b"\xef\xbb\xbf" + STUB.replace(b"\n", b"\r\n") + b"\r\n"
+
+# what lies there, what counts, what is said, what is not used
+SHAPES = {
+    "deeper": ({ONE: STUB, f"week1/{ONE}": WORK}, {ONE: WORK},
+               f"week1/{ONE} counts: {ONE} is as it was handed out", [ONE]),
+    "of windows": ({ONE: SAVED_ON_WINDOWS, f"a/b/{ONE}": WORK}, {ONE: WORK},
+                   f"a/b/{ONE} counts: {ONE} is as it was handed out", [ONE]),
+    "in exercises": ({ONE: STUB, f"exercises/{ONE}": WORK}, {ONE: WORK},
+                     f"exercises/{ONE} counts: {ONE} is", [ONE]),
+    "in solutions": ({f"exercises/{ONE}": STUB, f"solutions/{ONE}": WORK}, {ONE: WORK},
+                     f"solutions/{ONE} counts: exercises/{ONE} is", [f"exercises/{ONE}"]),
+    "under another name": ({ONE: STUB, "ex01_scores (1).py": WORK}, {ONE: WORK},
+                           f"ex01_scores (1).py counts as {ONE}: {ONE} is as it", [ONE]),
+    "a chapter more": ({ONE: WORK, f"week2/{TWO}": NEXT}, {ONE: WORK},
+                       f"not read: week2/{TWO}: put it beside the other chapters",
+                       [f"week2/{TWO}"]),
+    "by the week": ({f"week1/{ONE}": WORK, f"week2/{TWO}": NEXT}, {ONE: WORK, TWO: NEXT},
+                    "its chapters lie in week1, week2, and count together", []),
+    "stubs by the week": ({f"a/{ONE}": STUB, f"b/{ONE}": WORK}, {ONE: WORK},
+                          f"b/{ONE} counts: a/{ONE} is as it was handed out", [f"a/{ONE}"]),
+    "stubs of later weeks": ({f"a/{ONE}": WORK, f"b/{ONE}": STUB}, {ONE: WORK},
+                             f"a/{ONE} counts: b/{ONE} is as it was handed out", [f"b/{ONE}"]),
+    "worked on above": ({ONE: WORK, f"old/{ONE}": OTHER}, {ONE: WORK}, "", [f"old/{ONE}"]),
+    "several": ({ONE: STUB, f"a/{ONE}": WORK, f"b/{ONE}": OTHER}, {ONE: STUB},
+                f"it is not clear which one is {ONE}: leave one", [f"a/{ONE}", f"b/{ONE}"]),
+    "the whole kit": ({f"exercises/{ONE}": STUB, f"solutions/{ONE}": OWN,
+                       f"grader/coach/{ONE}": WORK}, {ONE: STUB}, "", [f"solutions/{ONE}"]),
+    "damaged": ({ONE: STUB, f"a/{ONE}": b"#" * 2**21}, {ONE: STUB}, "", [f"a/{ONE}"]),
+}  # fmt: skip
+
+
+def written(folder: Path, held: dict[str, bytes]) -> Path:
+    for name, data in held.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_was_worked_on_counts(tmp_path, shape, packed):
+    held, counts, says, unused = SHAPES[shape]
+    place = written(tmp_path / "anna", held)
+    if packed:
+        place = Path(shutil.make_archive(str(tmp_path / "berta"), "zip", place))
+    told = Told()
+    assert read(place, told=told) == counts
+    assert says in "; ".join(told.notes)
+    assert bool(told.notes) == bool(says)
+    assert sorted(told.unused) == sorted(unused)
+
+
+def test_two_that_were_worked_on_are_refused(tmp_path):
+    held = {f"a/{ONE}": WORK, f"b/{ONE}": OTHER, f"b/{TWO}": NEXT}
+    with pytest.raises(Unusable, match="its chapters lie in a, b: hand in one"):
+        read(written(tmp_path / "anna", held))
+
+
+def test_an_archive_beside_stubs_counts_and_is_not_opened_by_the_main_process(tmp_path):
+    inside = written(tmp_path / "inside", {ONE: WORK})
+    place = written(tmp_path / "anna", {ONE: STUB})
+    shutil.make_archive(str(place / "homework"), "zip", inside)
+    told = Told()
+    assert not is_plain(place)
+    assert read(place, told=told) == {ONE: WORK}
+    assert told.notes == ["homework.zip counts: what lies beside it is as it was handed out"]
+    assert told.unused == [ONE]
+
+
+def test_an_archive_beside_work_does_not_count(tmp_path):
+    inside = written(tmp_path / "inside", {ONE: OTHER})
+    place = written(tmp_path / "anna", {ONE: WORK})
+    shutil.make_archive(str(place / "homework"), "zip", inside)
+    told = Told()
+    assert read(place, told=told) == {ONE: WORK}
+    assert told.unused == ["homework.zip"]
