@@ -19,6 +19,7 @@ from grader.course.times import Times
 from grader.reports import csv_report
 from grader.reports.text import for_log
 from grader.results import Run
+from grader.whose import meant_by
 
 
 def course_for(
@@ -96,11 +97,11 @@ def _tell_of_columns(course: Course, known: Sequence[str]) -> None:
 
 def _tell_of_others(times: Times, run: Run) -> None:
     """Say who is in the table of times and hands in nothing, or the other way round."""
-    in_table = set(times.students)
+    meant = meant_by(times.students, [one.identity for one in run.submissions])
     handed_in = {one.identity for one in run.submissions if not one.problem}
-    for student in sorted(in_table - {one.identity for one in run.submissions}):
+    for student in sorted(set(times.students) - set(meant.values())):
         _tell(f"`{student}` stands in {times.name}, and no submission is called so")
-    for student in sorted(handed_in - in_table):
+    for student in sorted(handed_in - set(meant)):
         _tell(f"`{student}` does not stand in {times.name}: taken as in time")
 
 

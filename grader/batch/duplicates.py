@@ -15,8 +15,8 @@ from grader.batch.names import listed, shortened
 from grader.batch.sources import MOST_NAMED
 from grader.batch.submissions import Submission, stem
 from grader.batch.versions import states
-from grader.reports.roster import by_a_platform
 from grader.results import SubmissionResult
+from grader.whose import by_a_platform
 
 # each: all of it is graded by itself, for `best` to choose from
 Rule = Literal["latest", "best", "refuse", "each"]

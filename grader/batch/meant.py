@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from grader import places
 from grader.batch.sources import LARGEST
-from grader.reports.roster import CANVAS, MOODLE, by_a_platform
+from grader.whose import CANVAS, MOODLE, by_a_platform
 
 # what is added to a name without saying whose it is; a longer number is a student's
 NO_NAME = re.compile(

@@ -12,6 +12,7 @@ from fractions import Fraction
 from grader.course.settings import Course, Late, Week
 from grader.course.times import Times
 from grader.results import ExerciseResult, Run, SubmissionResult
+from grader.whose import meant_by
 
 DAY = dt.timedelta(days=1)
 
@@ -24,6 +25,11 @@ def applied(course: Course, run: Run, times: Times) -> Run:
         run: graded on the exercises that count.
         times: when who handed in.
     """
+    identities = [one.identity for one in run.submissions]
+    longer = meant_by(course.extensions, identities)
+    extensions = {identity: course.extensions[said] for identity, said in longer.items()}
+    course = dataclasses.replace(course, extensions=extensions)
+    times = times.by_identity(meant_by(times.students, identities))
     return dataclasses.replace(
         run,
         submissions=tuple(_scored(course, one, times) for one in run.submissions),
@@ -49,7 +55,7 @@ def total(weeks: Sequence[Week], points: Mapping[str, Fraction]) -> Fraction:
 
 def unknown_students(course: Course, run: Run) -> list[str]:
     """Name those with an extension who are in no submission."""
-    known = {submission.identity for submission in run.submissions}
+    known = meant_by(course.extensions, [one.identity for one in run.submissions]).values()
     return [student for student in course.extensions if student not in known]
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from grader.course.tables import CourseError
 
 COLUMNS = ("id", "time")
+# German and French spreadsheets put semicolons
+DELIMITERS = ",;\t"
 
 
 class Times:
@@ -22,6 +24,15 @@ class Times:
 
     def __init__(self, by_chapter: Mapping[str, Mapping[str, dt.datetime]], name: str = "") -> None:
         self._by_chapter, self.name = by_chapter, name
+
+    def by_identity(self, meant: Mapping[str, str]) -> Times:
+        """Return the same by what submissions are called.
+
+        Args:
+            meant: for each what it is called here.
+        """
+        found = {identity: self._by_chapter[said] for identity, said in meant.items()}
+        return Times(found, self.name)
 
     @property
     def students(self) -> tuple[str, ...]:
@@ -44,7 +55,9 @@ def from_table(path: Path) -> Times:
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
+            first = file.readline()
+            file.seek(0)
+            reader = csv.DictReader(file, delimiter=max(DELIMITERS, key=first.count))
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             rows = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as problem:

@@ -7,16 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-# as Moodle and Canvas name what they let an instructor download
-MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
-CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_(?P<upload>\d+)_.*", re.DOTALL)
-# what is left of that where Canvas wrote a student's files one by one
-LOOSE = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.DOTALL)
-
-
-def by_a_platform(name: str) -> re.Match[str] | None:
-    """Read a name as Moodle or Canvas writes it: whose it is, by `name` and `number`."""
-    return MOODLE.fullmatch(name) or CANVAS.fullmatch(name)
+from grader.whose import LOOSE, by_a_platform
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from grader.course.times import Times, from_table
 from grader.reports import recipes
 from grader.reports.visible import for_students
 from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
+from grader.whose import meant_by
 
 FOUR_WEEKS = """
 pass_mark = 50
@@ -418,6 +419,40 @@ def test_a_time_that_nobody_knows_is_said(rules):
     anna, berta = applied(rules(FOUR_WEEKS), run, handed_in(berta=-1)).submissions
     assert "scores: nothing says when it was handed in: taken as in time" in anna.notes
     assert not any("nothing says" in note for note in berta.notes)
+
+
+PLATFORM = {
+    "nguyenan_1004_5004_homework": ["nguyenan", "nguyenan_1004", "nguyenan_1004_5004_homework"],
+    "doe_LATE_1005_5005_hw": ["doe", "doe_1005"],
+    "obrienvera_12960": ["obrienvera", "obrienvera_12960"],
+    "Ann Smith_3001_assignsubmission_file_": ["Ann Smith", "Ann Smith_3001"],
+}
+
+
+@pytest.mark.parametrize("identity", PLATFORM)
+def test_a_student_is_found_by_what_stands_before_a_platforms_numbers(rules, identity):
+    for key in PLATFORM[identity]:
+        run = run_of(**{identity: (), "other": ()})
+        course = rules(FOUR_WEEKS, f'extensions."{key}"=9')
+        assert key not in unknown_students(course, run)
+        points = scores(course, run, handed_in(**{key: 8, "other": 8}))
+        assert points[identity] == 100
+        assert points["other"] < 100
+
+
+def test_no_one_of_two_students_is_taken():
+    two = ["Participant_3001_assignsubmission_file_", "Participant_3002_assignsubmission_file_"]
+    assert meant_by(["Participant"], two) == {}
+    assert meant_by(["Participant_3002"], two) == {two[1]: "Participant_3002"}
+    assert meant_by(["doe", "doe_1_2_hw"], ["doe_1_2_hw"]) == {"doe_1_2_hw": "doe_1_2_hw"}
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_of_times_of_any_spreadsheet(tmp_path, separator):
+    file = tmp_path / "times.csv"
+    rows = [["id", "time"], ["anna", "2026-10-05T20:00:00Z"]]
+    file.write_text("".join(separator.join(row) + "\r\n" for row in rows), "utf-8-sig")
+    assert from_table(file).students == ("anna",)
 
 
 def test_a_table_of_times_is_held_against_who_is_there(submission, tmp_path, capsys):

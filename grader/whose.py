@@ -1,0 +1,42 @@
+"""Whose a submission is, as Moodle and Canvas write it into the names that they give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# as Moodle and Canvas name what they let an instructor download
+MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
+CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_(?P<upload>\d+)_.*", re.DOTALL)
+# what is left of that where Canvas wrote a student's files one by one
+LOOSE = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.DOTALL)
+
+
+def by_a_platform(name: str) -> re.Match[str] | None:
+    """Read a name as Moodle or Canvas writes it: whose it is, by `name` and `number`."""
+    return MOODLE.fullmatch(name) or CANVAS.fullmatch(name)
+
+
+def meant_by(said: Iterable[str], identities: Iterable[str]) -> dict[str, str]:
+    """Find the submissions that a table means: by what they are called, or by what is in front.
+
+    Args:
+        said: what the table calls students: the whole name of a submission, or of one that a
+            platform has named, the student's name or login there, with its number or without.
+        identities: what the submissions are called.
+
+    Returns:
+        For each that is meant what it is called in the table; never one of two.
+    """
+    there = list(identities)
+    found = {identity: identity for identity in said if identity in set(there)}
+    for key in dict.fromkeys(said):
+        fits = [one for one in there if key in _in_front(one)]
+        if key not in found and len(fits) == 1:
+            found.setdefault(fits[0], key)
+    return found
+
+
+def _in_front(identity: str) -> tuple[str, ...]:
+    match = by_a_platform(identity) or LOOSE.fullmatch(identity)
+    return (match["name"], f"{match['name']}_{match['number']}") if match else ()
