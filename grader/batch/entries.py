@@ -25,6 +25,8 @@ LEFTOVERS = {
     ".ipynb_checkpoints", "desktop.ini", "thumbs.db", "course.toml",
 }  # fmt: skip
 APPLE_DOUBLE = "._"
+# what Moodle's folders of a student are called, as it has one for each way to hand in
+TYPED, UPLOADED = "_assignsubmission_onlinetext", "_assignsubmission_file"
 # beside the chapters in the kit itself
 KITS_OWN = (BELOW, "solutions")
 
@@ -93,6 +95,7 @@ def look_into(folder: Path, reads: Reads) -> Contents:
             if entry not in loose:
                 _sort_in(entry, found, reads)
         _take_work(found, folder)
+        _put_beside_files(found, reads)
         if loose:
             more = f"with {len(loose) - 1} more " if loose[1:] else ""
             found.submissions[loose[0]] = f"it lies {more}{ASTRAY}"
@@ -116,6 +119,15 @@ def _take_work(found: Contents, folder: Path) -> None:
             others.append(entry.name)
     if others:
         found.passed_over[LOOSE] = others
+
+
+def _put_beside_files(found: Contents, reads: Reads) -> None:
+    """Take what Moodle's students have typed online for a part of what they have uploaded."""
+    for place in list(found.submissions):
+        uploaded = place.with_name(place.name.replace(TYPED, UPLOADED))
+        if TYPED in place.name and uploaded in found.submissions and not reads(place):
+            del found.submissions[place]
+            found.beside[uploaded] = (place.name,)
 
 
 def _by_student(folder: Path, entries: list[Path], found: Contents) -> list[Path]:

@@ -71,7 +71,8 @@ def meant(name: str) -> Meant | None:
     if found is None:
         return None
     stem, before, after = found
-    if any(BESIDE.fullmatch(word) for side in (before, after) for word in BETWEEN.split(side)):
+    said = (after,) if _by_platform(before) else (before, after)  # people are called Note, too
+    if any(BESIDE.fullmatch(word) for side in said for word in BETWEEN.split(side)):
         return None
     whose = _whose(before, after)
     sure = stem.lower() in path.stem.lower() or not whose

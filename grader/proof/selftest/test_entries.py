@@ -430,6 +430,33 @@ def test_a_file_that_is_nearly_called_like_a_chapter_counts_or_is_named(tmp_path
     assert handed_in("ex01_scores_helpers.py", NAME)[1] == []
 
 
+def test_what_moodles_students_typed_belongs_to_what_they_uploaded(subs):
+    ann, ben = "Ann Smith_3001_assignsubmission", "Ben Note_3002_assignsubmission"
+    folder = subs(f"{ann}_file_/{NAME}", f"{ann}_onlinetext_/onlinetext.html",
+                  f"{ben}_onlinetext_/onlinetext.html")  # fmt: skip
+    graded, problems, _ = outcome(folder)
+    assert graded == [f"{ann}_file_"]
+    assert list(problems) == [f"{ben}_onlinetext_"]
+    told = Told()
+    find([folder])[0].files(told=told)
+    assert told.unused == [f"{ann}_onlinetext_"]
+
+
+def test_people_are_called_as_what_lies_beside_chapters(subs):
+    graded, _, _ = outcome(subs(f"bakann_1001_5001_{NAME}", f"note_1002_5002_{NAME}",
+                                f"Eva Tests_3003_assignsubmission_file_{NAME}"))  # fmt: skip
+    assert graded == ["Eva Tests_3003_assignsubmission_file", "bakann_1001", "note_1002"]
+
+
+@on_posix
+def test_two_names_that_look_the_same_stay_short(subs):
+    names = ["M\u00fcller", "Mu\u0308ller"]
+    if len(list(subs(*(f"{name}/{NAME}" for name in names)).iterdir())) < 2:
+        pytest.skip("this file system takes them for one")
+    graded, _, _ = outcome(subs())
+    assert graded == ["M\u00fcller (1)", "M\u00fcller (2)"]
+
+
 def test_two_archives_of_one_student_are_named(subs):
     graded, problems, _ = outcome(subs("anna/first.zip", "anna/second.zip", "carl.zip"))
     assert graded == ["carl"]
