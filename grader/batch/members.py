@@ -128,7 +128,7 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
 def _uppermost(folders: Mapping[str, Sequence[Member]]) -> list[str]:
     """Return the folders that are looked at first; several where they lie side by side."""
     depth = {folder: len(PurePosixPath(folder).parts) for folder in folders}
-    top = [folder for folder in folders if depth[folder] == min(depth.values())]
+    top = sorted(folder for folder in folders if depth[folder] == min(depth.values()))
     below = [folder for folder in top if PurePosixPath(folder).name == "exercises"]
     return below if len(top) > 1 and len(below) == 1 else top
 
@@ -151,7 +151,9 @@ def _together(folders: Sequence[list[Member]], told: Told) -> dict[str, Member]:
     told.note(f"its chapters lie in {listed(where)}, and count together")
     every = [one for each in called.values() for one in each]
     stubs_last = sorted(every, key=lambda one: is_untouched(*one))
-    return over_stubs(dict(stubs_last), every, told)
+    counted = over_stubs(dict(stubs_last), every, told)
+    told.leave(one.name for held in folders for one in held if one not in counted.values())
+    return counted
 
 
 def _called(members: Iterable[Member]) -> Iterator[Named]:
