@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 # as Moodle and Canvas name what they let an instructor download
@@ -29,10 +30,12 @@ def meant_by(said: Iterable[str], identities: Iterable[str]) -> dict[str, str]:
         For each that is meant what it is called in the table; never one of two.
     """
     there = list(identities)
-    found = {identity: identity for identity in said if identity in set(there)}
-    for key in dict.fromkeys(said):
-        fits = [one for one in there if key in _in_front(one)]
-        if key not in found and len(fits) == 1:
+    # as macOS writes an accent, it is a letter of its own
+    called = {unicodedata.normalize("NFC", key): key for key in said}
+    found = {identity: called[identity] for identity in there if identity in called}
+    for name, key in called.items():
+        fits = [one for one in there if name in _in_front(one)]
+        if name not in found and len(fits) == 1:
             found.setdefault(fits[0], key)
     return found
 

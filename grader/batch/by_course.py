@@ -77,7 +77,7 @@ def scored(
     if course is None:
         return run
     for student in unknown_students(course, run):
-        _tell(f"`{student}` has an extension, and no submission is called so")
+        _tell(f"`{student}` has an extension, and no submission is called so, or several")
     times = _times(course, submissions)
     if times.name:
         _tell_of_others(times, run)
@@ -100,7 +100,7 @@ def _tell_of_others(times: Times, run: Run) -> None:
     meant = meant_by(times.students, [one.identity for one in run.submissions])
     handed_in = {one.identity for one in run.submissions if not one.problem}
     for student in sorted(set(times.students) - set(meant.values())):
-        _tell(f"`{student}` stands in {times.name}, and no submission is called so")
+        _tell(f"`{student}` stands in {times.name}, and no submission is called so, or several")
     for student in sorted(handed_in - set(meant)):
         _tell(f"`{student}` does not stand in {times.name}: taken as in time")
 

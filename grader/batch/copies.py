@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from grader import places
@@ -13,17 +13,21 @@ from grader.batch.names import listed
 from grader.batch.sources import Told, chapter_of, largest
 
 Named = tuple[str, Member]
+NO_WORK = (b"#", b"import ", b"from ")
 
 
 def is_untouched(name: str, member: Member) -> bool:
-    """Tell whether a file is the kit's own stub.
+    """Tell whether a file is the kit's own stub: nothing but remarks and imports may be added.
 
     Args:
         name: of the chapter that it counts as.
         member: the file.
     """
-    data = _text(name, member)
-    return data is not None and data in (b"", _text_of(places.EXERCISES / name))
+    data, stub = _text(name, member), _text_of(places.EXERCISES / name)
+    if data is None or stub is None:
+        return data == b""
+    added = Counter(_lines(data)) - Counter(_lines(stub))
+    return _left(data) in (0, _left(stub)) and all(line.startswith(NO_WORK) for line in added)
 
 
 def over_stubs(
@@ -67,6 +71,24 @@ def are_apart(folders: Mapping[str, Iterable[Named]]) -> bool:
     return bool(where) and all(len(each) == 1 for each in where.values())
 
 
+def further_along(files: Mapping[str, Member], others: Iterable[Named]) -> Iterator[Named]:
+    """Find what lies elsewhere with fewer functions left to do than in what counts."""
+    for name, member in others:
+        if name in files and not _is_handed_out(name, member):
+            here, there = _text(name, files[name]), _text(name, member)
+            if here is not None and there is not None and _left(there) < _left(here):
+                yield name, member
+
+
+def _left(data: bytes) -> int:
+    """Count the functions that are still to be written."""
+    return sum(line.startswith(b"raise NotImplementedError") for line in _lines(data))
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line for line in map(bytes.strip, data.split(b"\n")) if line]
+
+
 def _stem(name: str) -> str:
     return (chapter_of(name) or (name,))[0]
 
@@ -74,8 +96,7 @@ def _stem(name: str) -> str:
 def _is_handed_out(name: str, member: Member) -> bool:
     """Tell whether a file is the kit's own: the stub, or what the kit has as a solution."""
     data = _text(name, member)
-    own = (_text_of(folder / name) for folder in (places.EXERCISES, places.SOLUTIONS))
-    return data is None or not data or data in own
+    return data is None or data == _text_of(places.SOLUTIONS / name) or is_untouched(name, member)
 
 
 def _text(name: str, member: Member) -> bytes | None:

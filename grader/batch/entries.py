@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from grader.batch.folders import BELOW, HIDES
 from grader.batch.meant import by_student, known_stems, of_platform
 from grader.batch.members import like_a_chapter
-from grader.batch.names import listed, shortened
+from grader.batch.names import listed, printable, shortened
 from grader.batch.no_chapter import nothing_called_so
 from grader.batch.sources import LARGEST, Told
 from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES, Loose
@@ -123,11 +123,12 @@ def _take_work(found: Contents, folder: Path) -> None:
 
 def _put_beside_files(found: Contents, reads: Reads) -> None:
     """Take what Moodle's students have typed online for a part of what they have uploaded."""
-    for place in list(found.submissions):
-        uploaded = place.with_name(place.name.replace(TYPED, UPLOADED))
-        if TYPED in place.name and uploaded in found.submissions and not reads(place):
+    by_name = {printable(place.name): place for place in found.submissions}
+    for name, place in by_name.items():
+        uploaded = by_name.get(name.replace(TYPED, UPLOADED))
+        if TYPED in name and uploaded is not None and not reads(place):
             del found.submissions[place]
-            found.beside[uploaded] = (place.name,)
+            found.beside[uploaded] = (name,)
 
 
 def _by_student(folder: Path, entries: list[Path], found: Contents) -> list[Path]:

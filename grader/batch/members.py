@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from grader.batch.copies import Named, are_apart, is_untouched, over_stubs
+from grader.batch.copies import Named, are_apart, further_along, is_untouched, over_stubs
 from grader.batch.meant import meant
 from grader.batch.member import Member, path_of
 from grader.batch.names import listed, shortened
@@ -21,6 +21,7 @@ from grader.batch.sources import (
     chapter_of,
     largest,
 )
+from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES
 from grader.naming import in_words
 
 MOST_FILES = 100
@@ -93,21 +94,12 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
         NoChapter: there are none.
         Unusable: it is not clear which.
     """
-    passed_over, folders, beside = [], defaultdict(list), defaultdict(list)
-    for member in members:
-        if not like_a_chapter(member.name):
-            if member.type != "folder" and not member.hidden:
-                beside[str(member.path.parent).casefold()].append(member.path.name)
-        elif member.strays:
-            passed_over.append(f"{member.name} leads outside of the archive: pack it anew")
-        elif member.hidden:
-            passed_over.append(f"{member.name} is hidden: give it a name without a dot in front")
-        else:
-            folders[str(member.path.parent).casefold()].append(member)
+    folders, beside, archives, passed_over = _sorted(members)
     top = _uppermost(folders)
     files = _together([folders[folder] for folder in top], told)
     if not files:
-        names = [member.name for folder in top for member in folders[folder]]
+        near = (member for folder in top for member in folders[folder])
+        names = [member.name for member in near if meant(member.path.name) is None]
         passed_over += [f"{name} is not in small letters: call it so" for name in names]
         raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
     modules = [name for folder in top for name in beside[folder] if _is_module(name)]
@@ -122,7 +114,40 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
     ]
     counted = over_stubs(files, _called(others), told)
     told.leave(one.name for one in others if one not in counted.values())
+    for name, one in further_along(counted, _called(others)):
+        told.note(f"{one.path} has less left to do than {name}, which counts: it lies further up")
+    if archives:
+        told.note(f"not opened: {listed(archives)}: hand in what is in it, beside the chapters")
+        told.leave(archives)
     return counted
+
+
+class _Sorted(NamedTuple):
+    folders: dict[str, list[Member]]
+    beside: dict[str, list[str]]
+    archives: list[str]
+    passed_over: list[str]
+
+
+def _sorted(members: Iterable[Member]) -> _Sorted:
+    """Sort what is there: chapters and other files by their folders, archives, and what is out."""
+    found = _Sorted(defaultdict(list), defaultdict(list), [], [])
+    for member in members:
+        folder = str(member.path.parent).casefold()
+        if not like_a_chapter(member.name):
+            if member.type == "folder" or member.hidden:
+                continue
+            if member.name.lower().endswith(ARCHIVES + OTHER_ARCHIVES):
+                found.archives.append(member.name)
+            found.beside[folder].append(member.path.name)
+        elif member.strays:
+            found.passed_over.append(f"{member.name} leads outside of the archive: pack it anew")
+        elif member.hidden:
+            says = f"{member.name} is hidden: give it a name without a dot in front"
+            found.passed_over.append(says)
+        else:
+            found.folders[folder].append(member)
+    return found
 
 
 def _uppermost(folders: Mapping[str, Sequence[Member]]) -> list[str]:

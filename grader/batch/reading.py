@@ -154,7 +154,7 @@ def _opened(path: Place, told: Told) -> Place:
         return path
     if len(uploads) > 1:
         which = in_words([entry.name for entry in uploads[:3]])
-        raise Unusable(f"{which} lie there: it is not clear which one counts: leave one")
+        raise Unusable(f"{which} lie there: it is not clear which one counts: put all into one")
     if chapters:
         names = [one.name for one in chapters]
         told.note(f"{uploads[0].name} counts: what lies beside it is as it was handed out", names)

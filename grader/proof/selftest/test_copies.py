@@ -14,6 +14,8 @@ from grader.batch.sources import Told, Unusable
 ONE, TWO = "ex01_scores.py", "ex02_scaling.py"
 STUB = (places.EXERCISES / ONE).read_bytes()
 OWN = (places.SOLUTIONS / ONE).read_bytes()
+TOUCHED = b"# Jane Doe\nimport math\n" + STUB
+HALF = STUB.replace(b"    raise NotImplementedError", b"    return 1\n    raise NotImplemented", 1)
 WORK, OTHER, NEXT = b"worked = 1\n", b"worked = 2\n", b"next = 1\n"
 SAVED_ON_WINDOWS = b"\xef\xbb\xbf" + STUB.replace(b"\n", b"\r\n") + b"\r\n"
 
@@ -23,6 +25,12 @@ SHAPES = {
                f"week1/{ONE} counts: {ONE} is as it was handed out", [ONE]),
     "of windows": ({ONE: SAVED_ON_WINDOWS, f"a/b/{ONE}": WORK}, {ONE: WORK},
                    f"a/b/{ONE} counts: {ONE} is as it was handed out", [ONE]),
+    "touched": ({ONE: TOUCHED, f"final/{ONE}": WORK, f"old/{ONE}": TOUCHED}, {ONE: WORK},
+                f"final/{ONE} counts: {ONE} is as it was handed out", [ONE, f"old/{ONE}"]),
+    "begun": ({ONE: HALF, f"final/{ONE}": WORK}, {ONE: HALF},
+              f"final/{ONE} has less left to do than {ONE}, which counts", [f"final/{ONE}"]),
+    "an archive below": ({ONE: STUB, "sub/work.zip": WORK}, {ONE: STUB},
+                         "not opened: sub/work.zip: hand in what is in it", ["sub/work.zip"]),
     "in exercises": ({ONE: STUB, f"exercises/{ONE}": WORK}, {ONE: WORK},
                      f"exercises/{ONE} counts: {ONE} is", [ONE]),
     "in solutions": ({f"exercises/{ONE}": STUB, f"solutions/{ONE}": WORK}, {ONE: WORK},
@@ -95,3 +103,4 @@ def test_an_archive_beside_work_does_not_count(tmp_path):
     told = Told()
     assert read(place, told=told) == {ONE: WORK}
     assert told.unused == ["homework.zip"]
+    assert told.notes == ["not opened: homework.zip: hand in what is in it, beside the chapters"]

@@ -444,6 +444,7 @@ def test_no_one_of_two_students_is_taken():
     two = ["Participant_3001_assignsubmission_file_", "Participant_3002_assignsubmission_file_"]
     assert meant_by(["Participant"], two) == {}
     assert meant_by(["Participant_3002"], two) == {two[1]: "Participant_3002"}
+    assert meant_by(["Zoe\u0308"], ["Zo\u00eb"]) == {"Zo\u00eb": "Zoe\u0308"}
     assert meant_by(["doe", "doe_1_2_hw"], ["doe_1_2_hw"]) == {"doe_1_2_hw": "doe_1_2_hw"}
 
 
