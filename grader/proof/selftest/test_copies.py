@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -77,6 +78,20 @@ def test_what_was_worked_on_counts(tmp_path, shape, packed):
     assert says in "; ".join(told.notes)
     assert bool(told.notes) == bool(says)
     assert sorted(told.unused) == sorted(unused)
+
+
+@pytest.mark.parametrize("lines", [True, False], ids=["in lines", "in one"])
+def test_a_notebook_that_is_further_along_elsewhere_is_told(tmp_path, lines):
+    def book(text: str) -> bytes:
+        source = text.splitlines(keepends=True) if lines else text
+        cell = {"cell_type": "code", "source": source, "metadata": {}, "outputs": []}
+        return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}).encode()
+
+    name, begun = "ex01_scores.ipynb", STUB.decode()
+    held = {name: book(begun), f"nb/{name}": book(OWN.decode() + "# mine")}
+    told = Told()
+    read(written(tmp_path / "anna", held), told=told)
+    assert told.notes[0].startswith(f"nb/{name} has less left to do than {name}, which counts")
 
 
 def test_two_that_were_worked_on_are_refused(tmp_path):
