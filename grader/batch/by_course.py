@@ -18,7 +18,7 @@ from grader.course.tables import CourseError, did_you_mean
 from grader.course.times import Times
 from grader.reports import csv_report
 from grader.reports.text import for_log
-from grader.results import Run
+from grader.results import Run, SubmissionResult
 from grader.whose import meant_by
 
 
@@ -85,6 +85,16 @@ def scored(
     if course.columns:
         _tell_of_columns(course, csv_report.header(made))
     return made
+
+
+def score_of(
+    course: Course | None, run: Run, submission: Submission, result: SubmissionResult
+) -> Fraction:
+    """Return what one submission's score is by the rules, without a word of others."""
+    if course is None:
+        return result.final
+    alone = replace(run, submissions=(result,))
+    return applied(course, alone, _times(course, [submission])).submissions[0].final
 
 
 def _tell_of_columns(course: Course, known: Sequence[str]) -> None:

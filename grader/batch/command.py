@@ -14,7 +14,7 @@ from pathlib import Path
 from grader import __version__
 from grader.batch import store
 from grader.batch.bench import Limits, NoBench
-from grader.batch.by_course import course_for, scored
+from grader.batch.by_course import course_for, score_of, scored
 from grader.batch.cluster import Cluster, Parted, grade_on
 from grader.batch.devices import Usable, devices_of, named_in, try_devices
 from grader.batch.duplicates import Rule, best_of, several, sorted_out
@@ -105,7 +105,8 @@ def grade(request: GradeRequest) -> int:
     except NoBench as none:
         raise ValueError(str(none)) from none
     if request.duplicates == "best":
-        run = replace(run, submissions=best_of(submissions, run.submissions))
+        worth = partial(score_of, course, run)
+        run = replace(run, submissions=best_of(submissions, run.submissions, worth))
     elsewhere = [identity for identity, key in by.items() if not shard.holds(key)]
     run = reports.with_absent(scored(course, run, chosen, submissions), elsewhere)
     try:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,7 @@ from grader.whose import by_a_platform
 
 # each: all of it is graded by itself, for `best` to choose from
 Rule = Literal["latest", "best", "refuse", "each"]
+Worth = Callable[[Submission, SubmissionResult], Fraction]
 # what browsers and systems add to the name of a second copy
 COPY = re.compile(r" ?\(\d+\)$")
 
@@ -57,19 +59,34 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
 
 
 def best_of(
-    batch: Sequence[Submission], results: Sequence[SubmissionResult]
+    batch: Sequence[Submission], results: Sequence[SubmissionResult], worth: Worth
 ) -> tuple[SubmissionResult, ...]:
-    """Keep of what a student has handed in more than once the one with the highest score."""
+    """Keep of what a student has handed in more than once the one with the highest score.
+
+    Args:
+        batch: all that was graded.
+        results: what came of it.
+        worth: returns the score of one, under the name that the student has.
+    """
+
+    def score(one: Submission, result: SubmissionResult) -> Fraction:
+        name = _name(one)
+        return worth(replace(one, identity=name), replace(result, identity=name))
+
     by_name = {result.identity: result for result in results}
     whole = {one.identity: one.version_of or one.identity for one in batch}
     for together in several(batch):
         found = [(one, by_name.pop(one.identity)) for one in together if one.identity in by_name]
         if found:
-            best, result = max(found, key=lambda pair: (not pair[1].problem, pair[1].final))
+            best, result = max(found, key=lambda pair: (not pair[1].problem, score(*pair)))
             by_name[best.identity] = _told(result, best, together)
-            whole[best.identity] = best.version_of or _unmarked(best)
+            whole[best.identity] = _name(best)
     kept = (by_name.get(result.identity) for result in results)
     return tuple(replace(one, identity=whole[one.identity]) for one in kept if one is not None)
+
+
+def _name(one: Submission) -> str:
+    return one.version_of or _unmarked(one)
 
 
 def _unmarked(one: Submission) -> str:

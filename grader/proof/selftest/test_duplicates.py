@@ -13,11 +13,15 @@ from grader.batch.submissions import find
 from grader.cli import main
 
 
+def spoilt(text, name):
+    return text.replace(f"def {name}(", f"def {name}(*_, **__):\n    return 7\n\n\ndef _own(", 1)
+
+
 @pytest.fixture
 def twice(submission, solution, tmp_path):
     """A class in which anna has handed in a wrong archive, and later on a right folder."""
     text = solution("ex01_scores")
-    wrong = text.replace("def dot_product(", "def dot_product(*_):\n    return 7\n\n\ndef _own(", 1)
+    wrong = spoilt(text, "dot_product")
     folder = submission("class/anna", ex01_scores=text).parent
     made = submission("elsewhere", ex01_scores=wrong)
     archive = shutil.make_archive(str(folder / "anna (1)"), "zip", made)
@@ -63,6 +67,27 @@ def test_the_best_counts(twice, tmp_path):
     assert graded(twice, tmp_path, "--duplicates", "best") == (
         0, {"anna": (1, None, told), "berta": (1, None, [])}
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("weights", "best"), [((9, 1), "anna (1).zip"), ((1, 9), "anna")])
+def test_the_best_is_the_one_by_the_courses_rules(submission, solution, tmp_path, weights, best):
+    first, second = solution("ex01_scores"), solution("ex02_scaling")
+    folder = submission("class/anna", ex01_scores=spoilt(first, "dot_product")).parent
+    made = submission("elsewhere", ex02_scaling=spoilt(second, "scale_scores"))
+    shutil.make_archive(str(folder / "anna (1)"), "zip", made)
+    names = ("dot_product", "scale_scores")
+    (folder / "course.toml").write_text(
+        "".join(
+            f'[[week]]\nchapters = "{name}"\nweight = {weight}\n'
+            for name, weight in zip(names, weights, strict=True)
+        )
+    )
+    file = tmp_path / "report.json"
+    asks = ["grade", str(folder), "--device", "cpu", "--seed", "3", "--duplicates", "best"]
+    assert main([*asks, "--report", f"json={file}"]) == 0
+    [anna] = json.loads(file.read_bytes())["submissions"]
+    assert anna["score"]["cpu"] == 9
+    assert best not in anna["unused"]
 
 
 def test_neither_counts_if_that_is_refused(twice, tmp_path):
