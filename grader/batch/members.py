@@ -112,9 +112,10 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
         if folder not in top and KITS_OWN not in PurePosixPath(folder).parts
         for one in folders[folder]
     ]
-    counted = over_stubs(files, _called(others), told)
+    looked_at = list(_called(others[:MOST_FILES]))
+    counted = over_stubs(files, looked_at, told)
     told.leave(one.name for one in others if one not in counted.values())
-    for name, one in further_along(counted, _called(others)):
+    for name, one in further_along(counted, looked_at):
         told.note(f"{one.path} has less left to do than {name}, which counts: it lies further up")
     if archives:
         told.note(f"not opened: {listed(archives)}: hand in what is in it, beside the chapters")
@@ -170,7 +171,7 @@ def _together(folders: Sequence[list[Member]], told: Told) -> dict[str, Member]:
         return _named(folders[0], told) if folders else {}
     where = [str(members[0].path.parent) for members in folders]
     called = {place: list(_called(held)) for place, held in zip(where, folders, strict=True)}
-    if not are_apart(called):
+    if len(folders) > MOST_FILES or not are_apart(called):
         says = f"its chapters lie in {listed(where)}: hand in one of these folders by itself"
         raise Unusable(says)
     told.note(f"its chapters lie in {listed(where)}, and count together")
