@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_what_was_worked_on_counts(tmp_path, shape, packed):
 def test_a_notebook_that_is_further_along_elsewhere_is_told(tmp_path, lines):
     def book(text: str) -> bytes:
         source = text.splitlines(keepends=True) if lines else text
-        cell = {"cell_type": "code", "source": source, "metadata": {}, "outputs": []}
+        cell: dict[str, Any] = {"cell_type": "code", "source": source, "metadata": {}}
         return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4}).encode()
 
     name, begun = "ex01_scores.ipynb", STUB.decode()
