@@ -9,6 +9,8 @@ from collections.abc import Iterable
 # as Moodle and Canvas name what they let an instructor download
 MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
 CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_(?P<upload>\d+)_.*", re.DOTALL)
+# what Moodle puts behind a student's number, as it has a folder for each way to hand in
+UPLOADED, TYPED = "_assignsubmission_file", "_assignsubmission_onlinetext"
 # what is left of that where Canvas wrote a student's files one by one
 LOOSE = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.DOTALL)
 
@@ -33,8 +35,12 @@ def meant_by(said: Iterable[str], identities: Iterable[str]) -> dict[str, str]:
     # as macOS writes an accent, it is a letter of its own
     called = {unicodedata.normalize("NFC", key): key for key in said}
     found = {identity: called[identity] for identity in there if identity in called}
+    in_front: dict[str, list[str]] = {}
+    for identity in there:
+        for name in _in_front(identity):
+            in_front.setdefault(name, []).append(identity)
     for name, key in called.items():
-        fits = [one for one in there if name in _in_front(one)]
+        fits = in_front.get(name, [])
         if name not in found and len(fits) == 1:
             found.setdefault(fits[0], key)
     return found

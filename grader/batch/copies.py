@@ -28,11 +28,22 @@ def is_untouched(name: str, member: Member) -> bool:
         name: of the chapter that it counts as.
         member: the file.
     """
-    data, stub = _text(name, member), _text_of(places.EXERCISES / name)
-    if data is None or stub is None or len(data) > len(stub) + MOST_ADDED:
-        return data == b""
-    added = Counter(_lines(data)) - Counter(_lines(stub))
-    return _left(data) in (0, _left(stub)) and all(line.startswith(NO_WORK) for line in added)
+    data = _text(name, member)
+    return data is not None and _is_stub(name, data)
+
+
+def are_untouched(members: Iterable[Member]) -> bool:
+    """Tell whether these files, called as their chapters are, are nobody's work."""
+    return all(is_untouched(one.path.name, one) for one in members)
+
+
+def worked_on(named: Iterable[Named]) -> Iterator[Named]:
+    """Leave out what is the kit's own: stubs, what the kit has as a solution, what no one reads."""
+    for name, member in named:
+        data = _text(name, member)
+        if data is None or data == _text_of(places.SOLUTIONS / name) or _is_stub(name, data):
+            continue
+        yield name, member
 
 
 def over_stubs(
@@ -42,18 +53,17 @@ def over_stubs(
 
     Args:
         files: what lies where chapters are looked for, by the names by which they count.
-        others: what lies elsewhere, with the names by which it would.
+        others: what was worked on elsewhere, with the names by which it would.
         told: is told what counts instead, and of what it is not clear which one does.
     """
     stubs = {_stem(name): name for name, member in files.items() if is_untouched(name, member)}
-    here = {_stem(name) for name in files}
-    worked_on: dict[str, list[Member]] = defaultdict(list)
+    settled = {_stem(name) for name in files} - set(stubs)
+    instead: dict[str, list[Member]] = defaultdict(list)
     for name, member in others:
-        is_settled = _stem(name) in here and _stem(name) not in stubs
-        if not is_settled and not _is_handed_out(name, member):
-            worked_on[name].append(member)
+        if _stem(name) not in settled:
+            instead[name].append(member)
     counted = dict(files)
-    for name, each in worked_on.items():
+    for name, each in instead.items():
         paths, stub = listed([str(member.path) for member in each]), stubs.get(_stem(name))
         if stub is None:
             told.note(f"not read: {paths}: put it beside the other chapters")
@@ -66,26 +76,30 @@ def over_stubs(
     return counted
 
 
-def are_apart(folders: Mapping[str, Iterable[Named]]) -> bool:
-    """Tell whether no chapter was worked on in two of these folders."""
-    where: dict[str, set[str]] = defaultdict(set)
-    for folder, held in folders.items():
-        for name, member in held:
-            if not _is_handed_out(name, member):
-                where[_stem(name)].add(folder)
-    return bool(where) and all(len(each) == 1 for each in where.values())
+def are_apart(folders: Iterable[Iterable[Named]]) -> bool:
+    """Tell whether something was worked on, and no chapter in two of these folders."""
+    chapters = [{_stem(name) for name, _ in held} for held in folders]
+    every = set().union(*chapters)
+    return bool(every) and sum(map(len, chapters)) == len(every)
 
 
 def further_along(files: Mapping[str, Member], others: Iterable[Named]) -> Iterator[Named]:
-    """Find what lies elsewhere with fewer functions left to do than in what counts."""
+    """Find what was worked on elsewhere and has fewer functions left to do than what counts."""
     left: dict[str, int] = {}
     for name, member in others:
-        if name in files and not _is_handed_out(name, member):
+        if name in files:
             if name not in left:
                 left[name] = _left(_text(name, files[name]) or b"")
-            there = _text(name, member)
-            if there is not None and _left(there) < left[name]:
+            if _left(_text(name, member) or b"") < left[name]:
                 yield name, member
+
+
+def _is_stub(name: str, data: bytes) -> bool:
+    stub = _text_of(places.EXERCISES / name)
+    if stub is None or len(data) > len(stub) + MOST_ADDED:
+        return not data
+    added = Counter(_lines(data)) - Counter(_lines(stub))
+    return _left(data) in (0, _left(stub)) and all(line.startswith(NO_WORK) for line in added)
 
 
 def _left(data: bytes) -> int:
@@ -99,12 +113,6 @@ def _lines(data: bytes) -> list[bytes]:
 
 def _stem(name: str) -> str:
     return (chapter_of(name) or (name,))[0]
-
-
-def _is_handed_out(name: str, member: Member) -> bool:
-    """Tell whether a file is the kit's own: the stub, or what the kit has as a solution."""
-    data = _text(name, member)
-    return data is None or data == _text_of(places.SOLUTIONS / name) or is_untouched(name, member)
 
 
 def _text(name: str, member: Member) -> bytes | None:

@@ -17,6 +17,7 @@ from grader.batch.no_chapter import nothing_called_so
 from grader.batch.sources import LARGEST, Told
 from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES, Loose
 from grader.batch.versions import in_order
+from grader.whose import TYPED, UPLOADED
 
 Reads = Callable[[Path], bool]
 # of systems, tools and the course, and nobody's work
@@ -25,8 +26,6 @@ LEFTOVERS = {
     ".ipynb_checkpoints", "desktop.ini", "thumbs.db", "course.toml",
 }  # fmt: skip
 APPLE_DOUBLE = "._"
-# what Moodle's folders of a student are called, as it has one for each way to hand in
-TYPED, UPLOADED = "_assignsubmission_onlinetext", "_assignsubmission_file"
 # beside the chapters in the kit itself
 KITS_OWN = (BELOW, "solutions")
 

@@ -8,7 +8,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from grader.batch.folders import everything
+from grader.batch.copies import are_untouched
+from grader.batch.folders import at_any_depth
 from grader.batch.meant import meant
 from grader.batch.member import Member
 from grader.batch.members import counting
@@ -40,17 +41,18 @@ def _moments(submission: Submission) -> Iterator[tuple[str, dt.datetime]]:
     elif path.is_file():
         yield "", _mtime(path)
     else:
-        chapters = _chapters_in(path)
-        yield from ((_stem(one.name), _mtime(path / one.name)) for one in chapters)
-        if not chapters:
-            # a learning platform has put a folder around the archive
-            yield from (("", _mtime(upload)) for upload in uploads_in(path))
+        chapters, uploads = _chapters_in(path), uploads_in(path)
+        if uploads and are_untouched(chapters):
+            # a learning platform has put a folder around the archive, or stubs lie beside it
+            yield from (("", _mtime(upload)) for upload in uploads)
+        else:
+            yield from ((_stem(one.name), _mtime(path / one.name)) for one in chapters)
 
 
 def _chapters_in(path: Path) -> list[Member]:
     """List the chapters that are read: copies that do not count have no time of their own."""
     with contextlib.suppress(NoChapter):
-        return list(counting(everything(path), Told()).values())
+        return list(counting(at_any_depth(path), Told()).values())
     return []
 
 

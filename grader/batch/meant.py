@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from grader import places
 from grader.batch.sources import LARGEST
-from grader.whose import CANVAS, MOODLE, by_a_platform
+from grader.whose import CANVAS, MOODLE, UPLOADED, by_a_platform
 
 # what is added to a name without saying whose it is; a longer number is a student's
 NO_NAME = re.compile(
@@ -114,7 +114,7 @@ def _by_platform(text: str) -> str:
     if found is None:
         return ""
     # what Moodle's folders are called, so that a worksheet knows both
-    ending = "_assignsubmission_file" if found.re is MOODLE else ""
+    ending = UPLOADED if found.re is MOODLE else ""
     return f"{found['name']}_{found['number']}{ending}"
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from grader.batch.copies import Named, are_apart, further_along, is_untouched, over_stubs
+from grader.batch.copies import (
+    Named,
+    are_apart,
+    further_along,
+    is_untouched,
+    over_stubs,
+    worked_on,
+)
 from grader.batch.meant import meant
 from grader.batch.member import Member, path_of
 from grader.batch.names import listed, shortened
@@ -28,7 +36,7 @@ MOST_FILES = 100
 # modules that a project has beside what somebody wrote
 OF_TOOLS = ("_", ".", "test_", "conftest", "setup")
 # where files of the kit itself are called like chapters, in whatever pack it comes
-KITS_OWN = "grader"
+ENGINE = "grader"
 LARGEST_IN_ALL = 64 * MEBIBYTE
 
 
@@ -109,13 +117,13 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
     others = [
         one
         for folder in folders
-        if folder not in top and KITS_OWN not in PurePosixPath(folder).parts
+        if folder not in top and ENGINE not in PurePosixPath(folder).parts
         for one in folders[folder]
     ]
-    looked_at = list(_called(others[:MOST_FILES]))
-    counted = over_stubs(files, looked_at, told)
+    elsewhere = list(worked_on(_called(others[:MOST_FILES])))
+    counted = over_stubs(files, elsewhere, told)
     told.leave(one.name for one in others if one not in counted.values())
-    for name, one in further_along(counted, looked_at):
+    for name, one in further_along(counted, elsewhere):
         told.note(f"{one.path} has less left to do than {name}, which counts: it lies further up")
     if archives:
         told.note(f"not opened: {listed(archives)}: hand in what is in it, beside the chapters")
@@ -156,7 +164,7 @@ def _uppermost(folders: Mapping[str, Sequence[Member]]) -> list[str]:
     depth = {folder: len(PurePosixPath(folder).parts) for folder in folders}
     top = sorted(folder for folder in folders if depth[folder] == min(depth.values()))
     below = [folder for folder in top if PurePosixPath(folder).name == "exercises"]
-    return below if len(top) > 1 and len(below) == 1 else top
+    return below or top
 
 
 def _together(folders: Sequence[list[Member]], told: Told) -> dict[str, Member]:
@@ -170,14 +178,14 @@ def _together(folders: Sequence[list[Member]], told: Told) -> dict[str, Member]:
     if len(folders) < 2:
         return _named(folders[0], told) if folders else {}
     where = [str(members[0].path.parent) for members in folders]
-    called = {place: list(_called(held)) for place, held in zip(where, folders, strict=True)}
-    if len(folders) > MOST_FILES or not are_apart(called):
+    called = [list(_called(held)) for held in folders[:MOST_FILES]]
+    work = [list(worked_on(held)) for held in called]
+    if len(folders) > MOST_FILES or not are_apart(work):
         says = f"its chapters lie in {listed(where)}: hand in one of these folders by itself"
         raise Unusable(says)
     told.note(f"its chapters lie in {listed(where)}, and count together")
-    every = [one for each in called.values() for one in each]
-    stubs_last = sorted(every, key=lambda one: is_untouched(*one))
-    counted = over_stubs(dict(stubs_last), every, told)
+    stubs_last = sorted(itertools.chain(*called), key=lambda one: is_untouched(*one))
+    counted = over_stubs(dict(stubs_last), itertools.chain(*work), told)
     told.leave(one.name for held in folders for one in held if one not in counted.values())
     return counted
 

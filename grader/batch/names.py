@@ -36,10 +36,11 @@ def own_names(paths: Sequence[Path], stem: Callable[[Path], str]) -> list[str]:
         stem: what a path is called if it is the only one called so.
     """
     names = {path: printable(stem(path)) for path in paths}
-    whole = Counter(printable(str(path)) for path in paths)
+    whole = {path: printable(str(path)) for path in paths}
+    times = Counter(whole.values())
     for more in range(max((len(path.parts) for path in paths), default=0)):
         for path in _sharing(names):
-            if whole[printable(str(path))] == 1:
+            if times[whole[path]] == 1:
                 names[path] = printable("/".join(path.parts[-1 - more :]))
     # only names that differ in what cannot be shown still share theirs
     for number, path in enumerate(sorted(_sharing(names)), start=1):

@@ -13,7 +13,7 @@ from lzma import LZMAError
 from pathlib import Path
 
 from grader.batch import folders, tars, zips
-from grader.batch.copies import is_untouched
+from grader.batch.copies import are_untouched
 from grader.batch.member import Member
 from grader.batch.members import LARGEST_IN_ALL, Chosen, chosen, data_of, like_a_chapter
 from grader.batch.names import shortened
@@ -105,9 +105,9 @@ def is_plain(path: Place) -> bool:
     if isinstance(path, Loose):
         return all(name.endswith(SCRIPT) for name, _ in path.files)
     try:
-        found = folders.at_any_depth(path) if path.is_dir() else []
         if path.is_dir() and uploads_in(path):
             return False
+        found = folders.at_any_depth(path) if path.is_dir() else []
     except (OSError, Unusable):
         return True  # it is said when it is read
     kinds = {one.path.suffix.lower() for one in found if like_a_chapter(one.name)}
@@ -149,8 +149,10 @@ def _opened(path: Place, told: Told) -> Place:
     if isinstance(path, Loose) or path.is_symlink() or not path.is_dir():
         return path
     uploads = uploads_in(path)
+    if not uploads:
+        return path
     chapters = [one for one in folders.at_any_depth(path) if like_a_chapter(one.name)]
-    if not uploads or not all(is_untouched(one.path.name, one) for one in chapters):
+    if not are_untouched(chapters):
         return path
     if len(uploads) > 1:
         which = in_words([entry.name for entry in uploads[:3]])

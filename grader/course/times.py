@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grader.course.tables import CourseError
+from grader.reports.sheet import delimiter_of
 
 COLUMNS = ("id", "time")
-# German and French spreadsheets put semicolons
-DELIMITERS = ",;\t"
 
 
 class Times:
@@ -57,7 +56,7 @@ def from_table(path: Path) -> Times:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             file.seek(0)
-            reader = csv.DictReader(file, delimiter=max(DELIMITERS, key=first.count))
+            reader = csv.DictReader(file, delimiter=delimiter_of(first))
             missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
             rows = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as problem:

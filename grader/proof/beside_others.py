@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,7 +19,9 @@ from pathlib import Path
 
 from grader import places
 from grader.proof.benchmark import ENVIRONMENT, PYTEST
-from grader.proof.made_class.answers import MIXED, bases, mixed
+from grader.proof.class_benchmark import student
+from grader.proof.made_class.answers import MIXED
+from grader.proof.scale import used_by_children
 
 SOFTMAX = (
     "import torch\n\n\ndef softmax(x):\n    e = torch.exp(x)\n    return e / e.sum(-1)[..., None]"
@@ -39,13 +40,11 @@ def main(otter: str = "", count: str = "12") -> None:
     with tempfile.TemporaryDirectory(prefix="beside-") as space:
         folder, dice = Path(space) / "class", random.Random(0)
         for number in range(int(count)):
-            _student(folder / f"student_{number}", dice)
+            student(folder / f"student_{number}", MIXED, dice)
         every = sorted(folder.iterdir())
         grade = ["-m", "grader", "grade", str(folder), "--seed", "1", "--device", "cpu"]
         ours = _taken([sys.executable, *grade]) / len(every)
-        alone = [
-            _taken([sys.executable, *PYTEST, f"--answers={student}"]) for student in every[::3]
-        ]
+        alone = [_taken([sys.executable, *PYTEST, f"--answers={one}"]) for one in every[::3]]
         pytest = sum(alone) / len(alone)
         print(f"grade, for each of {len(every)} unlike ones     {ours:6.2f} CPU-s")
         _tell("one pytest each", pytest, ours)
@@ -55,12 +54,6 @@ def main(otter: str = "", count: str = "12") -> None:
 
 def _tell(what: str, seconds: float, ours: float) -> None:
     print(f"{what:<39} {seconds:6.2f} CPU-s = {seconds / ours:.1f} x that")
-
-
-def _student(folder: Path, dice: random.Random) -> None:
-    folder.mkdir(parents=True)
-    for stem, text in mixed(dice.choice(bases()), MIXED, dice).items():
-        (folder / f"{stem}.py").write_text(text, encoding="utf-8")
 
 
 def _otter(command: str, space: Path) -> list[str]:
@@ -88,19 +81,14 @@ def _taken(command: list[str]) -> float:
     Raises:
         RuntimeError: it says that it failed, and not by what it found.
     """
-    before = _children()
+    before = used_by_children()
     done = subprocess.run(
         command, check=False, cwd=places.ROOT, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
         capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode > 1:
         raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
-    return _children() - before
-
-
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return used_by_children() - before
 
 
 if __name__ == "__main__":

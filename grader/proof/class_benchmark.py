@@ -29,14 +29,14 @@ def main(count: int = 8, seed: int = 0) -> None:
         for title, folder in folders.items():
             dice = random.Random(seed)
             for at in range(count):
-                _student(folder / f"student_{at}", CLASSES[title], dice)
+                student(folder / f"student_{at}", CLASSES[title], dice)
         alone = _in_turn(folders, count)
         together = {title: _grade(folder) / count for title, folder in folders.items()}
     _tell("pytest, the whole command", alone)
     _tell("grade, for each submission", together)
 
 
-def _student(folder: Path, odds: Odds, dice: random.Random) -> None:
+def student(folder: Path, odds: Odds, dice: random.Random) -> None:
     """Write an answer: a stranger's right one, with some functions exchanged."""
     folder.mkdir(parents=True)
     for stem, text in mixed(dice.choice(bases()), odds, dice).items():

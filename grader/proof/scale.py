@@ -58,7 +58,7 @@ def cost(space: Path, count: int) -> Cost:
     """Make a class and grade it."""
     make(space / "class", count, SEED)
     report = space / "scores.json"
-    before = _children()
+    before = used_by_children()
     run = subprocess.Popen(
         [sys.executable, "-m", "grader", "grade", str(space / "class"), "--seed", str(SEED),
          "--device", "cpu", "--report", f"json={report}"],
@@ -68,10 +68,11 @@ def cost(space: Path, count: int) -> Cost:
     while run.poll() is None:
         memory = max(memory, _peak(run.pid))
         time.sleep(OFTEN)
-    return Cost(count, _children() - before, memory, report.stat().st_size)
+    return Cost(count, used_by_children() - before, memory, report.stat().st_size)
 
 
-def _children() -> float:
+def used_by_children() -> float:
+    """Return the seconds of the processor of all processes that this one has waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -68,12 +68,16 @@ def read(path: Path) -> Sheet:
     data = path.read_bytes()
     codec = _codec(data)
     text = data.decode(codec)
-    first = text.lstrip("\ufeff").split("\n", 1)[0]
-    delimiter = max(DELIMITERS, key=first.count)
+    delimiter = delimiter_of(text.lstrip("\ufeff").split("\n", 1)[0])
     rows = _rows(text, delimiter)
     if not rows:
         raise ValueError(f"{path} is empty")
     return Sheet(text, codec, delimiter, rows)
+
+
+def delimiter_of(header: str) -> str:
+    """Return what stands between the titles of columns."""
+    return max(DELIMITERS, key=header.count)
 
 
 def _codec(data: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 
 from grader import places
+from grader.batch.handed_in import changed
 from grader.batch.reading import is_plain, read
 from grader.batch.sources import Told, Unusable
+from grader.batch.submissions import Submission
 
 ONE, TWO = "ex01_scores.py", "ex02_scaling.py"
 STUB = (places.EXERCISES / ONE).read_bytes()
@@ -51,6 +54,9 @@ SHAPES = {
     "by the week, with more": ({f"a/{ONE}": WORK, f"b/{TWO}": NEXT, "b/ex03_anna.py": OTHER},
                                {ONE: WORK, TWO: NEXT}, "a, b, and count together",
                                ["b/ex03_anna.py"]),
+    "two kits": ({f"a/exercises/{ONE}": WORK, f"b/exercises/{TWO}": NEXT,
+                  f"b/solutions/{TWO}": OTHER}, {ONE: WORK, TWO: NEXT},
+                 "a/exercises, b/exercises, and count together", [f"b/solutions/{TWO}"]),
     "worked on above": ({ONE: WORK, f"old/{ONE}": OTHER}, {ONE: WORK}, "", [f"old/{ONE}"]),
     "several": ({ONE: STUB, f"a/{ONE}": WORK, f"b/{ONE}": OTHER}, {ONE: STUB},
                 f"it is not clear which one is {ONE}: leave one", [f"a/{ONE}", f"b/{ONE}"]),
@@ -110,6 +116,18 @@ def test_an_archive_beside_stubs_counts_and_is_not_opened_by_the_main_process(tm
     assert read(place, told=told) == {ONE: WORK}
     assert told.notes == ["homework.zip counts: what lies beside it is as it was handed out"]
     assert told.unused == [ONE]
+
+
+def test_an_archive_that_counts_has_the_time_that_counts(tmp_path):
+    place = written(tmp_path / "anna", {ONE: STUB})
+    made = shutil.make_archive(
+        str(place / "homework"), "zip", written(tmp_path / "in", {ONE: WORK})
+    )
+    os.utime(made, (1e9, 1e9))
+    [(chapter, moment)] = changed(Submission("anna", place)).items()
+    assert (chapter, moment.timestamp()) == ("", 1e9)
+    (place / ONE).write_bytes(WORK)
+    assert list(changed(Submission("anna", place))) == ["ex01_scores"]
 
 
 def test_an_archive_beside_work_does_not_count(tmp_path):
