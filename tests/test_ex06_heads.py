@@ -34,9 +34,11 @@ from grader.suite import (
 )
 from grader.suite.arithmetic import attention64
 from grader.suite.devices import on_a_gpu
-from grader.suite.laws import LEAVES, SCATTERED, gradients_match, pulled
+from grader.suite.laws.gradients import gradients_match, pulled
+from grader.suite.laws.layouts import SCATTERED
 from grader.suite.module_case import look_at_weights
 from grader.suite.modules import attention_layers, in_every_mode, runs_on, stepped
+from grader.suite.promises import LEAVES
 from grader.suite.queries_and_keys import TRIANGLE, masks_for, open_mask, pattern, some_mask
 from grader.suite.your_own import PIECE, READY_ATTENTION, ROWS, no_ready_attention, your_own
 

@@ -33,9 +33,10 @@ from grader.suite import (
 )
 from grader.suite.arithmetic import heads64
 from grader.suite.devices import on_a_gpu
-from grader.suite.laws import LEAVES, gradients_match, pulled
+from grader.suite.laws.gradients import gradients_match, pulled
 from grader.suite.module_case import look_at_weights
 from grader.suite.modules import attention_layers, in_every_mode, runs_on
+from grader.suite.promises import LEAVES
 from grader.suite.tolerance import BY_DTYPE
 from grader.suite.your_own import READY_ATTENTION
 

@@ -23,7 +23,7 @@ from grader.suite import (
 from grader.suite.arithmetic import attention64, softmax64
 from grader.suite.compare import holds
 from grader.suite.devices import on_a_gpu
-from grader.suite.laws import pulled
+from grader.suite.laws.gradients import pulled
 from grader.suite.queries_and_keys import masks_for, open_mask, pattern
 from grader.suite.your_own import READY_ATTENTION, your_own
 

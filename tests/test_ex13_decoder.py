@@ -29,7 +29,7 @@ from grader.suite import (
 )
 from grader.suite.arithmetic import attention64, softmax64, turned64
 from grader.suite.devices import on_a_gpu
-from grader.suite.laws import LEAVES
+from grader.suite.promises import LEAVES
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 EPS = 1e-6

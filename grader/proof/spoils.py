@@ -13,7 +13,7 @@ from grader import nested, places
 from grader.chapters import Catalogue, Exercise, World
 from grader.suite.case import floating
 from grader.suite.draw import Draw
-from grader.suite.laws import Subject
+from grader.suite.laws.situations import Subject
 from grader.suite.module_case import ModuleCase
 
 Answer = Callable[..., Any]

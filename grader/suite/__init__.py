@@ -1,5 +1,6 @@
 """What the suites are written with: cases, laws, refusals, and the one door for comparing."""
 
+from grader.suite.by_law import checks_by_law
 from grader.suite.case import Case, exact, first_float, floating, leaf
 from grader.suite.check import Check, check, vary
 from grader.suite.compare import (
@@ -15,7 +16,6 @@ from grader.suite.compare import (
 from grader.suite.costs import Growth
 from grader.suite.draw import Draw, aside
 from grader.suite.expected import recorded, reference, worked_out
-from grader.suite.laws import checks_by_law
 from grader.suite.module_case import ModuleCase
 from grader.suite.played import Played, as_it_came
 from grader.suite.promises import Rule

@@ -45,6 +45,8 @@ class Sentence:
 
 # the first sentence under Returns: what comes out
 RETURNS = ""
+# what a call has to leave as it is
+LEAVES = (Rule("inputs"), Rule("switches"))
 Citation = str | Rule
 
 

@@ -10,7 +10,8 @@ import sys
 
 PARTS = (
     "suite.compare",
-    "suite.laws",
+    "suite.laws.outputs",
+    "suite.laws.gradients",
     "judging.outcome",
     "judging.run",
     "hearings.hearing",

@@ -24,7 +24,8 @@ from grader.suite import tolerance
 from grader.suite.case import Case, floating
 from grader.suite.check import load_suite
 from grader.suite.draw import Draw
-from grader.suite.laws import MANY, spaced, swapped, turned
+from grader.suite.laws.layouts import spaced, swapped, turned
+from grader.suite.laws.outputs import MANY
 
 # as many calls as this, or as so many seconds of the processor allow
 CALLS = 400

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from grader.suite import Case, Draw, Finding, reference
-from grader.suite.laws import gradients_match, values
+from grader.suite.laws.gradients import gradients_match
+from grader.suite.laws.outputs import values
 
 
 @reference

@@ -8,7 +8,9 @@ import pytest
 from torch import nn
 
 from grader.suite import Draw, Finding, ModuleCase, reference
-from grader.suite.laws import arguments, gradients, module_called_again, values_at_drawn_sizes
+from grader.suite.laws.calls import arguments, module_called_again
+from grader.suite.laws.gradients import gradients
+from grader.suite.laws.outputs import values_at_drawn_sizes
 
 
 class Cut(nn.Module):

@@ -1,0 +1,90 @@
+"""The laws of calling: again, and with arguments by place or by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from grader.suite.case import Case
+from grader.suite.compare import later_call, same, situation
+from grader.suite.draw import Draw
+from grader.suite.laws.outputs import SOME, drawn
+from grader.suite.module_case import ModuleCase
+from grader.suite.modules import stepped
+from grader.suite.played import Played
+
+
+def called_again(answer: Any, draw: Draw, case: Case) -> None:
+    """A call is right after another one with the same first argument, and after an equal one.
+
+    What the equal one has returned is overwritten, before and after.
+    """
+    if isinstance(case, ModuleCase):
+        module_called_again(answer, draw, case)
+        return
+    # of sizes that no check has seen before: what is kept may be kept by them
+    case = drawn(draw, case, SOME, case.batch)
+    given = case.given(draw)
+    # where the first call is wrong already, nothing is kept by it
+    first = case.want(given)
+    same(case.call(answer, given), first, like=case.like(given, first))
+    other = (given[0], *case.given(draw)[1:])
+    name, want = case.names()[0], case.want(other)
+    label = f"the output of a second call with the same `{name}`"
+    with later_call():
+        same(case.call(answer, other), want, like=case.like(other, want), label=label)
+    if isinstance(case, Played):
+        return
+    label = "the output of a second, equal call, after what the first one gave was overwritten"
+    with later_call():
+        got = answer.after_overwriting(case.exercise, *given, **case.options)
+        same(got, first, like=case.like(given, first), label=label)
+
+
+def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:
+    """A module is right after a call with other inputs, and after its weights were changed."""
+    for training in (True, False):
+        with situation(f"{'train' if training else 'eval'} mode"):
+            _called_again_in_mode(answer, draw, case, training)
+
+
+def _called_again_in_mode(answer: Any, draw: Draw, case: ModuleCase, training: bool) -> None:
+    given, other, last = case.given(draw), case.given(draw), case.given(draw)
+    layer, want = case.make(answer, given).train(training), case.want(given)
+    same(case.through(answer, layer, given), want, like=case.like(given, want))
+    for said, inputs, put in (
+        ("the output of a second call, with other inputs", (*given[:2], *other[2:]), None),
+        (
+            "the output of a third call, after the weights were changed",
+            (given[0], *other[1:]),
+            _load,
+        ),
+        (
+            "the output of a fourth call, after the weights were changed as an optimizer does it",
+            (given[0], *last[1:]),
+            stepped,
+        ),
+    ):
+        if put is not None:
+            put(layer, inputs[1])
+        want = case.want(inputs)
+        with later_call():
+            got = case.through(answer, layer, inputs)
+            same(got, want, like=case.like(inputs, want), label=said)
+
+
+def _load(layer: nn.Module, weights: dict[str, Tensor]) -> None:
+    layer.load_state_dict(weights)
+
+
+def arguments(answer: Any, draw: Draw, case: Case) -> None:
+    """Arguments can be given by place or by name, and what has a default can be left out."""
+    given = case.given(draw)
+    want, called = case.want(given), case.arguments(given)
+    function, known = case.callee(answer, given), case.parameters()
+    by_name = {**dict(zip(known, called, strict=False)), **case.options}
+    places = [by_name.get(name, default) for name, default in known.items()]
+    for said, args, kwargs in (("by name", (), by_name), ("by place", places, {})):
+        with situation(said):
+            same(function(*args, **kwargs), want, like=case.like(given, want))
