@@ -30,6 +30,7 @@ from grader.remote.end import End
 from grader.remote.held import HeldWorld
 from grader.remote.lent import LentModule, extras, lent_class, lent_function, lent_module
 from grader.remote.lent_object import LentObject, lent_class_of_objects
+from grader.remote.soft_limit import SoftLimit, clock, ring
 from grader.remote.wire import DTYPES, MOST_DIMENSIONS, NAMES, Opened, Parcel
 from grader.trouble import BrokenFile, Hangs, TimeLimit, printable, said_by
 
@@ -75,7 +76,7 @@ class Worker(End):
         # the answer can reach what is handed here: a list's method, and not the worker
         kernels.overheard(self._seen.append)
         if hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGPROF, _ring)
+            signal.signal(signal.SIGPROF, ring)
         with self.world.active():
             while True:
                 self.serve(self.next())
@@ -597,41 +598,6 @@ class Worker(End):
                 made.manual_seed(int(message.tensor(state)[:8].cpu().view(torch.int64).item()))
             self._generators[number] = made
         return self._generators[number]
-
-
-class _Clock:
-    """Whether an alarm has to wait for a message to be read to its end, and whether one does."""
-
-    held = 0
-    late = False
-
-
-clock = _Clock()
-
-
-def _ring(*_: Any) -> None:
-    if not clock.held:
-        raise TimeLimit
-    clock.late = True
-
-
-class SoftLimit:
-    """Raises TimeLimit in an answer that uses the processor for too long.
-
-    Whoever swallows it, or only waits, is ended from outside.
-    """
-
-    def __init__(self, ms: int) -> None:
-        self._ms = ms if hasattr(signal, "setitimer") else 0
-
-    def __enter__(self) -> None:
-        if self._ms > 0:
-            signal.setitimer(signal.ITIMER_PROF, self._ms / 1000)
-
-    def __exit__(self, *_: object) -> None:
-        if self._ms > 0:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            clock.late = False
 
 
 def _switch(gradients: bool, dtype: torch.dtype) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import socket
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,29 +19,29 @@ from torch import Tensor, nn
 
 from grader import devices, nested
 from grader.answers.door import around
-from grader.answers.kept import Became, numbered
 from grader.answers.switches import OF_CALLS
 from grader.costs import Counting
 from grader.dry_run import ELSEWHERE, Crossing, heard
-from grader.reading.calls import goes_back_its_own_way, ready_made
+from grader.reading.calls import goes_back_its_own_way
 from grader.reading.families import Family
 from grader.remote import raised
 from grader.remote.channel import Channel, WireError
+from grader.remote.chapters_there import ChaptersThere, Sources
 from grader.remote.claims import Opaque, opaque, vast, words
 from grader.remote.end import End
+from grader.remote.function import RemoteFunction
 from grader.remote.held import SUBMISSION
+from grader.remote.inputs_after import InputsAfter
 from grader.remote.lending import Lending, how_lent
 from grader.remote.mirror import Mirror, Twin, mirrored
 from grader.remote.patience import Patience
 from grader.remote.process import Ending, Process
 from grader.remote.talk import ByHeart, Glance, Message, Talk
-from grader.remote.wire import NAMES, Opened, Parcel, TooLarge, laid_over
-from grader.trouble import BrokenFile, Hangs, HangsError, Lost, Missing, printable
-from grader.written.source import name_of
+from grader.remote.wire import NAMES, Opened, Parcel, TooLarge
+from grader.trouble import BrokenFile, Hangs, HangsError, Lost, printable
 
 # more ready-made calls than anybody reads of
 MOST_SEEN = 100
-NUMBERED = re.compile(r"tensor (\d+|of its own)$")
 # stands for the pipe until there is one
 _NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
 # seconds of work that a worker may need to begin on a GPU
@@ -86,7 +85,7 @@ class RemoteWorld(End):
         self.process: Process | None = None
         self.loading: str | None = None
         self.warnings: list[str] = []
-        self._read: dict[Glance, list[str]] = {}
+        self._sources = Sources(sources)
         self._own_way_back = goes_back_its_own_way(sources.values())
         super().__init__(_NOWHERE, trusted=False)
         self._replaced: dict[str, Any] = {}
@@ -98,7 +97,7 @@ class RemoteWorld(End):
     @property
     def loaded(self) -> Sequence[str]:
         """The chapters that have been imported."""
-        return self._loaded
+        return self._there.loaded
 
     def active(self) -> contextlib.AbstractContextManager[None]:
         """Do nothing: the other process always finds its chapters."""
@@ -109,10 +108,10 @@ class RemoteWorld(End):
         self._beginning: int | None = seed
         self._seed = seed
         self.number = 0
-        self.became: list[Became] = []
+        self._inputs = InputsAfter()
+        self.became = self._inputs.became
         self.switches_left: list[tuple[str, str]] = []
         self._calling = ""
-        self._handed: list[Parcel] = []
         if self.channel.talk is None:  # else the check goes on, and so does its clock
             self._new_check()
         self._notice: Family | None = None
@@ -155,20 +154,15 @@ class RemoteWorld(End):
             Missing: the file has no such function.
         """
         self.asked += 1  # also if there is no such function: that is of this answer too
-        found = self._names_in(stem).get(name)
-        if found is None:
-            raise Missing(f"{name_of(stem, self._text(stem))} has no `{name}`")
-        if found != "callable":
-            file = name_of(stem, self._text(stem))
-            raise Missing(f"`{name}` in {file} is a {found}, not a function")
-        return _Function(self, {"stem": stem, "name": name})
+        self._sources.must_be_callable(stem, name, self._names_in(stem).get(name))
+        return RemoteFunction(self, {"stem": stem, "name": name})
 
     def method(self, made: Any, name: str) -> Callable[..., Any]:
         """Return a method of an object that an exercise has made, ready to be called."""
         where = self._where(made)
         if where is None:
             return around(getattr(made, name), self)
-        return _Function(self, {**where, "method": name})
+        return RemoteFunction(self, {**where, "method": name})
 
     def attribute(self, made: Any, name: str) -> Any:
         """Return an attribute of an object that an exercise has made."""
@@ -215,20 +209,20 @@ class RemoteWorld(End):
         reply = self.ask("random_states", {})
         states = reply.unpack(reply.header.get("value"))
         if type(states) is not list or not all(isinstance(one, Tensor) for one in states):
-            raise self._nonsense("its generators have no states")
+            raise self.nonsense("its generators have no states")
         return states
 
     def is_stub(self, full: str) -> bool:
         """Tell whether an exercise holds nothing yet."""
         stem, name = full.split(".")
         self._names_in(stem)
-        return name in self._stubs[stem]
+        return name in self._there.stubs[stem]
 
     def uses(self, full: str) -> Sequence[str]:
         """List the exercises that an exercise names, as the worker claims it."""
         stem = full.split(".", maxsplit=1)[0]
         self._names_in(stem)
-        return self._uses[stem].get(full, ())
+        return self._there.uses[stem].get(full, ())
 
     def owner(self, code: types.CodeType) -> str | None:  # noqa: ARG002
         """Return nothing: no code of the answer is on this side."""
@@ -323,13 +317,14 @@ class RemoteWorld(End):
 
     def talk_about(self, about: str, stem: str) -> Talk:
         """Begin to remember what is said in a check of a chapter that has been loaded."""
-        if stem not in self._about:
-            found = sorted(self._found[stem].items())
-            known = [stem, found, self._stubs[stem], self.place, self._own_way_back]
+        there = self._there
+        if stem not in there.about:
+            found = sorted(there.found[stem].items())
+            known = [stem, found, there.stubs[stem], self.place, self._own_way_back]
             known.append(sorted(self.earlier))
-            self._about[stem] = json.dumps(known)
+            there.about[stem] = json.dumps(known)
         self._new_check()
-        talk = self.channel.talk = Talk(f"{self._about[stem]} {about}".encode())
+        talk = self.channel.talk = Talk(f"{there.about[stem]} {about}".encode())
         return talk
 
     def end_talk(self) -> None:
@@ -349,7 +344,7 @@ class RemoteWorld(End):
                     channel.put_now(step, patience.deadline(), patience.ms())
                     talk.took(step, channel.take_now(patience.deadline()))
             elif isinstance(step, Glance):
-                talk.took(step, self._glance(step))
+                talk.took(step, self._sources.glance(step))
             else:
                 return step and step.outcome
 
@@ -402,11 +397,11 @@ class RemoteWorld(End):
         if watched:
             say["watch"] = watched
         given = [*args, *kwargs.values()]
-        self._handed.append(parcel)
+        self._inputs.hand(parcel)
         reply = self.exchange("call", say, parcel)
         if "raised" in reply.header:
             with self._sense():
-                self._take_inputs(reply, parcel, given)
+                self._inputs.hear(reply, parcel, given)
             raise self.rebuilt(reply.header["raised"])
         home = self.place if self.crossing is None else ELSEWHERE
         no_tensor = not parcel.sent and not modules and self.crossing is None
@@ -420,19 +415,10 @@ class RemoteWorld(End):
         known = talk.took_already(glance) if talk else None
         if isinstance(known, list):
             return known
-        found = self._glance(glance)
+        found = self._sources.glance(glance)
         if talk:
             talk.hears(found)
         return found
-
-    def _glance(self, glance: Glance) -> list[str]:
-        if glance not in self._read:
-            source = self._text(glance.stem)
-            self._read[glance] = ready_made(source, glance.name, glance.family)
-        return self._read[glance]
-
-    def _text(self, stem: str) -> bytes:
-        return self.sources.get(f"{stem}.py", b"")
 
     def _came(
         self,
@@ -449,7 +435,7 @@ class RemoteWorld(End):
             for value, meta in zip(reply.tensors, reply.metas, strict=True):
                 if home != "cpu" or meta[4]:
                     value.kit_place = (meta[4] or home, home)  # type: ignore[attr-defined]
-            self._take_inputs(reply, parcel, given)
+            self._inputs.hear(reply, parcel, given)
             self._take_changes(reply)
             return reply.unpack(reply.header.get("value"))
 
@@ -476,23 +462,10 @@ class RemoteWorld(End):
     def next(self) -> Opened:
         """Wait for a message; one that tells of an error still tells what was seen."""
         message = super().next()
-        for number, now in message.changed:
-            parcel = self._handed[number]
-            found = laid_over(parcel.metas, bytearray(now), trusted=False)
-            for sent, one in zip(parcel.sent, found, strict=True):
-                if not _same(sent, one):
-                    self._note(Became(sent, one))
+        self._inputs.see(message)
         if "raised" in message.header and "ask" not in message.header:
             self._listen(message)
         return message
-
-    def _note(self, became: Became) -> None:
-        """Take over what has become of an input; of what it was before only the latest is kept."""
-        for place, one in enumerate(self.became):
-            if one.value is became.value and one.part == became.part:
-                self.became[place] = became
-                return
-        self.became.append(became)
 
     def _listen(self, message: Opened) -> None:
         """Take in what the worker claims of a call besides its result."""
@@ -512,25 +485,6 @@ class RemoteWorld(End):
             given = message.unpack(handed[2])
             if handed[0] in self._twins and type(given) is tuple and len(given) == 2:
                 self._twins[handed[0]].was_handed(handed[1], *given)
-
-    def _take_inputs(self, reply: Opened, parcel: Parcel, given: Sequence[Any]) -> None:
-        """Take over what the worker claims of a call's inputs."""
-        holders = [one for value in given for _, one in nested.holders(value)]
-        told = reply.header.get("holders")
-        for one in told if type(told) is list else []:
-            at, said = one if type(one) is list and len(one) == 2 else (None, None)
-            if type(at) is not int or not 0 <= at < len(holders):
-                raise WireError("an input that was not given")
-            now = reply.unpack(said)
-            if not nested.holds_the_same(now, numbered(holders[at], parcel.sent)):
-                self._note(Became(holders[at], _told(now)))
-        for at, number in _pairs(reply.header.get("inputs"), parcel):
-            now = reply.tensor(number)
-            if now.shape != parcel.sent[at].shape or not _same(parcel.sent[at], now):
-                self._note(Became(parcel.sent[at], now))
-        for at, part in _pairs(reply.header.get("flags"), parcel):
-            if part in ("requires_grad", "grad"):
-                self._note(Became(parcel.sent[at], None, part))
 
     def _take_changes(self, reply: Opened) -> None:
         """Take over what has become of modules."""
@@ -622,7 +576,7 @@ class RemoteWorld(End):
         error = raised.rebuilt(said, self.folder)
         known = {f"{stem}.{name}" for stem, names in self.names.items() for name in names}
         if isinstance(error, HangsError) and str(error) not in known:
-            return self._nonsense("it waits for an exercise that there is not")
+            return self.nonsense("it waits for an exercise that there is not")
         if getattr(error, "kit_owner", None) not in known:
             error.kit_owner = None  # type: ignore[attr-defined]
         return error
@@ -663,7 +617,7 @@ class RemoteWorld(End):
             with self.patience.turn(workers=True):
                 yield
         except TooLarge:
-            raise self._nonsense("it was asked more than a message can hold") from None
+            raise self.nonsense("it was asked more than a message can hold") from None
         except (OSError, EOFError, WireError) as problem:
             raise self._gone(problem) from None
 
@@ -673,41 +627,25 @@ class RemoteWorld(End):
             self.channel.inputs.forget()
 
     def _fresh(self) -> None:
-        self._found: dict[str, dict[str, str]] = {}
-        self._broken: dict[str, BrokenFile] = {}
-        self._loaded: list[str] = []
-        self._stubs: dict[str, list[str]] = {}
-        self._uses: dict[str, dict[str, list[str]]] = {}
-        self._about: dict[str, str] = {}
+        self._there = ChaptersThere()
         self.lending = Lending(self)
 
     def _names_in(self, stem: str) -> dict[str, str]:
-        if stem in self._broken:
-            raise self._broken[stem]
-        if stem not in self._found:
+        """Return what stands under the names of a chapter's exercises; it is imported for that."""
+        there = self._there
+        if stem in there.broken:
+            raise there.broken[stem]
+        if stem not in there.found:
             self.loading = stem
             try:
                 header = self.ask("load", {"stem": stem}).header
             except BrokenFile as problem:
-                self._broken[stem] = problem
+                self._there.broken[stem] = problem
                 self.loading = None
                 raise
             self.loading = None
-            found = header.get("found")
-            self._found[stem] = {
-                name: printable(what)[:60]
-                for name, what in (found.items() if type(found) is dict else ())
-                if type(what) is str
-            }
-            self._loaded = words(header.get("loaded"))
-            self._stubs[stem] = words(header.get("stubs"))
-            uses = header.get("uses")
-            self._uses[stem] = (
-                {name: words(named) for name, named in uses.items() if type(name) is str}
-                if type(uses) is dict
-                else {}
-            )
-        return self._found[stem]
+            self._there.take(stem, header)
+        return self._there.found[stem]
 
     def _lent(self, stand_ins: Mapping[str, Any]) -> list[list[Any]]:
         said: list[list[Any]] = []
@@ -739,9 +677,10 @@ class RemoteWorld(End):
 
     def upset(self, problem: Exception) -> Lost:
         """Let go of a worker whose answers the judge cannot deal with."""
-        return self._nonsense(f"{type(problem).__name__} at what came")
+        return self.nonsense(f"{type(problem).__name__} at what came")
 
-    def _nonsense(self, says: str) -> Lost:
+    def nonsense(self, says: str) -> Lost:
+        """Let go of a worker that has said what no answer is."""
         return self._gone(WireError(says))
 
 
@@ -749,52 +688,3 @@ def _says_no_device(value: Any) -> bool:
     """Tell whether an argument leaves it to torch's default on which device something is made."""
     plain = value is None or isinstance(value, bool | int | float | str)
     return plain and not (isinstance(value, str) and devices.is_name(value))
-
-
-def _pairs(said: Any, parcel: Parcel) -> Iterator[tuple[int, Any]]:
-    """Go through what is said of a call's inputs, by their numbers."""
-    for one in said if type(said) is list else []:
-        at, what = one if type(one) is list and len(one) == 2 else (None, None)
-        if type(at) is not int or not 0 <= at < len(parcel.sent):
-            raise WireError("an input that was not given")
-        yield at, what
-
-
-def _told(holder: Any) -> Any:
-    """Write what a list holds as it is told where the answer runs in this process."""
-    return nested.mapped(
-        lambda one: "Tensor" if type(one) is str and NUMBERED.match(one) else one, holder
-    )
-
-
-def _same(sent: Tensor, now: Tensor) -> bool:
-    """Tell whether two tensors of one dtype are the same to the bit."""
-    if not sent.numel():  # what is empty has strides of any kind
-        return sent.shape == now.shape
-    one, other = (v.detach().contiguous().reshape(-1).view(torch.uint8) for v in (sent, now))
-    return torch.equal(one, other)
-
-
-class _Function:
-    """An exercise in the other process, or a method of what one has made there."""
-
-    # the world of its own sees what becomes of inputs, and puts switches back
-    watches_itself = True
-
-    def __init__(self, world: RemoteWorld, where: dict[str, Any]) -> None:
-        self.world, self.where = world, where
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it."""
-        return self.world.call(self.where, args, kwargs)
-
-    def twice(self, args: Any, kwargs: Any, *, same: bool) -> Any:
-        """Call it twice alike; what the first call gives is overwritten over there."""
-        return self.world.call(self.where, args, kwargs, again="same" if same else "equal")
-
-    def repeated(self, times: int, *args: Any) -> list[Any]:
-        """Call it many times in one go."""
-        made = self.world.call(self.where, args, {}, times)
-        if type(made) is not list or len(made) != times:
-            raise self.world._nonsense("not as many results as calls")
-        return made
