@@ -21,6 +21,7 @@ from grader.answers.door import Answer
 from grader.chapters import World, catalogue
 from grader.chapters.catalogue import suite_path
 from grader.cli import main
+from grader.proof.selftest import kept_judge
 from grader.suite.check import load_suite
 from grader.suite.compare import Finding
 from grader.suite.costs import Growth, grows
@@ -36,6 +37,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Give the kit's own tests more time than a check has; a release takes minutes by itself."""
     of_pack = "released" in getattr(item, "fixturenames", ())
     item.add_marker(pytest.mark.timeout(600 if of_pack else 300))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_judge() -> Iterator[None]:
+    """Start a judge once for all tests that grade in this process."""
+    kept_judge.keep()
+    yield
+    kept_judge.let_go()
 
 
 @pytest.fixture
