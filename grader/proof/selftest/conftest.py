@@ -26,6 +26,8 @@ from grader.suite.check import load_suite
 from grader.suite.compare import Finding
 from grader.suite.costs import Growth, grows
 from grader.suite.draw import Draw
+from grader.workers.forked import Starter
+from grader.workers.starting import starter_for
 
 
 def pytest_configure() -> None:
@@ -45,6 +47,13 @@ def _one_judge() -> Iterator[None]:
     kept_judge.keep()
     yield
     kept_judge.let_go()
+
+
+@pytest.fixture(scope="session")
+def starter() -> Iterator[Starter]:
+    """Start workers without walls: what they run is the kit's own."""
+    with contextlib.closing(starter_for()) as made:
+        yield made
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,20 +17,11 @@ from grader.judging import judge
 from grader.remote import talk
 from grader.remote.held import chapters_in
 from grader.remote.talk import ByHeart
-from grader.workers.forked import Starter
-from grader.workers.starting import starter_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
 STEM = "ex04_softmax"
 Told = list[tuple[str, str, str, str | None]]
 Hear = Callable[..., Told]
-
-
-@pytest.fixture(scope="module")
-def starter() -> Iterator[Starter]:
-    """Start workers without walls: what they run is the kit's own."""
-    with contextlib.closing(starter_for()) as made:
-        yield made
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from grader.suite.costs import Growth, grows
 from grader.suite.draw import Draw
 from grader.suite.expected import reference
 from grader.workers.forked import WorkerJob
-from grader.workers.starting import starter_for
 
 STEM = "ex05_mixing"
 HEAD = "import threading\n\nimport torch\n\n\n"
@@ -130,7 +129,7 @@ def promised(measure, power=1, **more):
 
 
 @pytest.fixture(params=["here", "in a worker"])
-def answer(request, tmp_path):
+def answer(request, tmp_path, starter):
     """Make the door to a text."""
     if request.param == "in a worker" and sys.platform != "linux":
         pytest.skip("workers are forked from a nursery")
@@ -143,7 +142,6 @@ def answer(request, tmp_path):
                 (tmp_path / f"{STEM}.py").write_text(source, encoding="utf-8")
                 world = World(tmp_path, names)
             else:
-                starter = stack.enter_context(contextlib.closing(starter_for()))
                 sources = {f"{STEM}.py": source.encode()}
                 world = RemoteWorld(lambda: starter.start(WorkerJob(names)), sources, names, 10.0)
                 stack.callback(world.close)

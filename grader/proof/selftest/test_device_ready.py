@@ -263,24 +263,21 @@ def softmax(scores, dim=-1):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
-def test_the_judge_hears_the_same_from_another_process(tmp_path):
+def test_the_judge_hears_the_same_from_another_process(tmp_path, starter):
     from grader.hearings.hearing import Hearing
     from grader.remote.held import chapters_in
-    from grader.workers.starting import starter_for
 
-    starter = starter_for()
-    with contextlib.closing(starter):
-        for place, program in enumerate([*MISTAKES[::9], *RIGHT[::9]]):
-            folder = program.folder(tmp_path / str(place))
-            here = Judge(catalogue(), World(folder, catalogue().names()), SETTING)
-            hearing = Hearing(catalogue(), starter, chapters_in(folder), "cpu", SETTING.seed)
-            with contextlib.closing(hearing):
-                for check in catalogue().exercise(program.full).checks:
-                    if check.about == "devices":
-                        mine, theirs = here.judge(check), hearing.outcome(check)
-                        assert (mine.verdict, mine.slip, mine.message) == (
-                            theirs.verdict, theirs.slip, theirs.message,
-                        )  # fmt: skip
+    for place, program in enumerate([*MISTAKES[::9], *RIGHT[::9]]):
+        folder = program.folder(tmp_path / str(place))
+        here = Judge(catalogue(), World(folder, catalogue().names()), SETTING)
+        hearing = Hearing(catalogue(), starter, chapters_in(folder), "cpu", SETTING.seed)
+        with contextlib.closing(hearing):
+            for check in catalogue().exercise(program.full).checks:
+                if check.about == "devices":
+                    mine, theirs = here.judge(check), hearing.outcome(check)
+                    assert (mine.verdict, mine.slip, mine.message) == (
+                        theirs.verdict, theirs.slip, theirs.message,
+                    )  # fmt: skip
 
 
 def test_an_optimiser_may_be_imported_for_the_first_time(tmp_path):

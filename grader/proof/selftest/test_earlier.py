@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +17,9 @@ from grader.hearings.each import Hearings
 from grader.remote import lending
 from grader.remote.lifted import are_levels, lifted, within
 from grader.remote.talk import ByHeart
-from grader.workers.forked import Starter
-from grader.workers.starting import starter_for
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
 OVER_THE_REFERENCE = ("--earlier", "reference", "--only")
-
-
-@pytest.fixture(scope="module")
-def starter() -> Iterator[Starter]:
-    """Start workers without walls: what they run is the kit's own."""
-    with contextlib.closing(starter_for()) as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

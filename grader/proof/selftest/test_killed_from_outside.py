@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from grader.remote.held import chapters_in
 from grader.remote.process import Process
 from grader.trouble import NurseryError
 from grader.workers.forked import Starter, WorkerJob
-from grader.workers.starting import starter_for
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
 NAME = "ex02_scaling.scale_scores"
@@ -49,12 +47,6 @@ class Killed:
 
     def close(self) -> None:
         """Do nothing."""
-
-
-@pytest.fixture(scope="module")
-def starter() -> Iterator[Starter]:
-    with contextlib.closing(starter_for()) as made:
-        yield made
 
 
 def verdicts(starter: Starter, killed: int) -> list[str]:

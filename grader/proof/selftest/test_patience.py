@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 import sys
 import time
@@ -21,8 +20,7 @@ from grader.remote.used import Used
 from grader.remote.world import RemoteWorld
 from grader.trouble import Lost, TimeLimit
 from grader.workers.cores import one_core
-from grader.workers.forked import Starter, WorkerJob
-from grader.workers.starting import starter_for
+from grader.workers.forked import WorkerJob
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
 SECONDS = 1.0
@@ -155,12 +153,6 @@ def test_where_nothing_is_known_of_the_processor_the_wall_counts_for_less(waited
         waited(8.0 * WALL)
         with pytest.raises(TimeoutError):
             patience.more()
-
-
-@pytest.fixture(scope="module")
-def starter() -> Iterator[Starter]:
-    with contextlib.closing(starter_for()) as made:
-        yield made
 
 
 @pytest.fixture
