@@ -13,6 +13,7 @@ from grader.batch.copies import (
     are_apart,
     further_along,
     is_untouched,
+    once,
     over_stubs,
     worked_on,
 )
@@ -178,7 +179,7 @@ def _together(folders: Sequence[list[Member]], told: Told) -> dict[str, Member]:
     if len(folders) < 2:
         return _named(folders[0], told) if folders else {}
     where = [str(members[0].path.parent) for members in folders]
-    called = [list(_called(held)) for held in folders[:MOST_FILES]]
+    called = list(once(_called(held) for held in folders[:MOST_FILES]))
     work = [list(worked_on(held)) for held in called]
     if len(folders) > MOST_FILES or not are_apart(work):
         says = f"its chapters lie in {listed(where)}: hand in one of these folders by itself"

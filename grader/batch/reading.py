@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import struct
 import tarfile
@@ -16,7 +17,7 @@ from grader.batch import folders, tars, zips
 from grader.batch.copies import are_untouched
 from grader.batch.member import Member
 from grader.batch.members import LARGEST_IN_ALL, Chosen, chosen, data_of, like_a_chapter
-from grader.batch.names import shortened
+from grader.batch.names import listed, shortened
 from grader.batch.no_chapter import no_chapter
 from grader.batch.sources import SCRIPT, NoChapter, Told, Unusable, sources
 from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, uploads_in
@@ -154,9 +155,12 @@ def _opened(path: Place, told: Told) -> Place:
     chapters = [one for one in folders.at_any_depth(path) if like_a_chapter(one.name)]
     if not are_untouched(chapters):
         return path
-    if len(uploads) > 1:
+    if not all(filecmp.cmp(uploads[0], other, shallow=False) for other in uploads[1:]):
         which = in_words([entry.name for entry in uploads[:3]])
         raise Unusable(f"{which} lie there: it is not clear which one counts: put all into one")
+    if len(uploads) > 1:
+        again = [entry.name for entry in uploads[1:]]
+        told.note(f"{listed(again)} is the same as {uploads[0].name}, which counts", again)
     if chapters:
         names = [one.name for one in chapters]
         told.note(f"{uploads[0].name} counts: what lies beside it is as it was handed out", names)

@@ -57,6 +57,11 @@ SHAPES = {
     "two kits": ({f"a/exercises/{ONE}": WORK, f"b/exercises/{TWO}": NEXT,
                   f"b/solutions/{TWO}": OTHER}, {ONE: WORK, TWO: NEXT},
                  "a/exercises, b/exercises, and count together", [f"b/solutions/{TWO}"]),
+    "twice the same": ({f"a/{ONE}": WORK, f"b/{ONE}": WORK, f"b/{TWO}": NEXT},
+                       {ONE: WORK, TWO: NEXT}, "its chapters lie in a, b, and count together",
+                       [f"b/{ONE}"]),
+    "a whole copy": ({f"a/{ONE}": WORK, f"a copy/{ONE}": WORK + b"\r\n"}, {ONE: WORK},
+                     "its chapters lie in a, a copy, and", [f"a copy/{ONE}"]),
     "worked on above": ({ONE: WORK, f"old/{ONE}": OTHER}, {ONE: WORK}, "", [f"old/{ONE}"]),
     "several": ({ONE: STUB, f"a/{ONE}": WORK, f"b/{ONE}": OTHER}, {ONE: STUB},
                 f"it is not clear which one is {ONE}: leave one", [f"a/{ONE}", f"b/{ONE}"]),
@@ -85,6 +90,22 @@ def test_what_was_worked_on_counts(tmp_path, shape, packed):
     assert says in "; ".join(told.notes)
     assert bool(told.notes) == bool(says)
     assert sorted(told.unused) == sorted(unused)
+
+
+def test_an_archive_that_was_uploaded_twice_counts_once(tmp_path):
+    place = tmp_path / "anna"
+    place.mkdir()
+    inside = written(tmp_path / "inside", {ONE: WORK})
+    shutil.make_archive(str(place / "work"), "zip", inside)
+    shutil.copy(place / "work.zip", place / "work (1).zip")
+    told = Told()
+    assert read(place, told=told) == {ONE: WORK}
+    assert told.notes == ["work.zip is the same as work (1).zip, which counts"]
+    assert told.unused == ["work.zip"]
+    written(inside, {TWO: NEXT})
+    shutil.make_archive(str(place / "work"), "zip", inside)
+    with pytest.raises(Unusable, match="it is not clear which one counts"):
+        read(place)
 
 
 @pytest.mark.parametrize("lines", [True, False], ids=["in lines", "in one"])

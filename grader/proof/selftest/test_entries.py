@@ -549,7 +549,7 @@ IN_A_FOLDER = [
     ({"hand.zip": inside("hw/task1.py"), "notes.md": TEXT}, "but task1.py: give each file",
      ["notes.md", "hw/task1.py"]),
     ({"hand.zip": inside("inner.zip")}, "but inner.zip: it is not opened here", ["inner.zip"]),
-    ({f"a/{NAME}": TEXT, f"b/{NAME}": TEXT},
+    ({f"a/{NAME}": TEXT, f"b/{NAME}": b"other = 1\n"},
      "its chapters lie in a, b: hand in one of these folders", [f"a/{NAME}", f"b/{NAME}"]),
 ]  # fmt: skip
 KINDS = {"zip": "zip", "tar.gz": "gztar"}
