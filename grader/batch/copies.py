@@ -46,13 +46,13 @@ def worked_on(named: Iterable[Named]) -> Iterator[Named]:
         yield name, member
 
 
-def once(folders: Iterable[Iterable[Named]]) -> Iterator[list[Named]]:
-    """Leave out of each folder what an earlier one holds byte for byte: it is in no doubt."""
+def without_repeats(folders: Iterable[Iterable[Named]]) -> Iterator[list[Named]]:
+    """Leave out of each folder what an earlier one holds with the same text: it is in no doubt."""
     before: dict[str, list[bytes]] = defaultdict(list)
     for held in folders:
-        left = [(name, one, _text(name, one)) for name, one in held]
-        yield [(name, one) for name, one, data in left if data not in before[name]]
-        for name, _, data in left:
+        texts = [(name, one, _text(name, one)) for name, one in held]
+        yield [(name, one) for name, one, data in texts if data not in before[name]]
+        for name, _, data in texts:
             if data is not None:
                 before[name].append(data)
 

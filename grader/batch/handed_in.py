@@ -15,7 +15,7 @@ from grader.batch.member import Member
 from grader.batch.members import counting
 from grader.batch.sources import NoChapter, Told, Unusable
 from grader.batch.submissions import Submission
-from grader.batch.uploads import uploads_in
+from grader.batch.uploads import the_same, uploads_in
 from grader.course.times import Times
 
 
@@ -44,7 +44,9 @@ def _moments(submission: Submission) -> Iterator[tuple[str, dt.datetime]]:
         chapters, uploads = _chapters_in(path), uploads_in(path)
         if uploads and are_untouched(chapters):
             # a learning platform has put a folder around the archive, or stubs lie beside it
-            yield from (("", _mtime(upload)) for upload in uploads)
+            moments = sorted(map(_mtime, uploads))
+            # what was uploaded again, unchanged, was there from the first time on
+            yield from (("", moment) for moment in (moments[:1] if the_same(uploads) else moments))
         else:
             yield from ((_stem(one.name), _mtime(path / one.name)) for one in chapters)
 

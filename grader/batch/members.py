@@ -13,8 +13,8 @@ from grader.batch.copies import (
     are_apart,
     further_along,
     is_untouched,
-    once,
     over_stubs,
+    without_repeats,
     worked_on,
 )
 from grader.batch.meant import meant
@@ -149,7 +149,8 @@ def _sorted(members: Iterable[Member]) -> _Sorted:
                 continue
             if member.name.lower().endswith(ARCHIVES + OTHER_ARCHIVES):
                 found.archives.append(member.name)
-            found.beside[folder].append(member.path.name)
+            else:
+                found.beside[folder].append(member.path.name)
         elif member.strays:
             found.passed_over.append(f"{member.name} leads outside of the archive: pack it anew")
         elif member.hidden:
@@ -179,7 +180,7 @@ def _together(folders: Sequence[list[Member]], told: Told) -> dict[str, Member]:
     if len(folders) < 2:
         return _named(folders[0], told) if folders else {}
     where = [str(members[0].path.parent) for members in folders]
-    called = list(once(_called(held) for held in folders[:MOST_FILES]))
+    called = list(without_repeats(_named(held, told).items() for held in folders[:MOST_FILES]))
     work = [list(worked_on(held)) for held in called]
     if len(folders) > MOST_FILES or not are_apart(work):
         says = f"its chapters lie in {listed(where)}: hand in one of these folders by itself"
@@ -225,19 +226,19 @@ def _named(members: list[Member], told: Told) -> dict[str, Member]:
             near[said.file].append(member)
         elif said is not None:
             told.note(
-                f"{name} is not read: if it is chapter {said.file}, it has to be called so", [name]
+                f"{name} is not read: if it is chapter {said.file}, it has to be called so",
+                [member.name],
             )
     for file, meant_as in near.items():
-        each = [member.path.name for member in meant_as]
-        names = in_words(each)
+        names = in_words([member.path.name for member in meant_as])
         is_stub = file in files and is_untouched(file, files[file])
         if file in files and not is_stub:
-            told.note(f"{names} is not read, {file} counts", each)
+            told.note(f"{names} is not read, {file} counts", [one.name for one in meant_as])
         elif len(meant_as) > 1:
             raise Unusable(f"{names}: it is not clear which one is {file}: leave one, called so")
         else:
-            instead, unused = (f": {file} is as it was handed out", [file]) if is_stub else ("", [])
-            told.note(f"{names} counts as {file}{instead}", unused)
+            instead = f": {file} is as it was handed out" if is_stub else ""
+            told.note(f"{names} counts as {file}{instead}", [files[file].name] if is_stub else [])
             files[file] = meant_as[0]
     return files
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import filecmp
 import os
 import struct
 import tarfile
@@ -20,7 +19,7 @@ from grader.batch.members import LARGEST_IN_ALL, Chosen, chosen, data_of, like_a
 from grader.batch.names import listed, shortened
 from grader.batch.no_chapter import no_chapter
 from grader.batch.sources import SCRIPT, NoChapter, Told, Unusable, sources
-from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, uploads_in
+from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, the_same, uploads_in
 from grader.naming import in_words
 
 DAMAGED = (
@@ -72,7 +71,7 @@ def held(path: Place) -> list[str]:
         return _held_in(path)
     beside = _shown(folders.everything(path))
     uploads = uploads_in(path)
-    if len(uploads) != 1:
+    if not uploads or not the_same(uploads):
         return beside
     return [name for name in beside if name != uploads[0].name] + _held_in(uploads[0])
 
@@ -120,7 +119,7 @@ def _files(path: Place, told: Told) -> Chosen:
         return chosen(folders.loose(path.files), told)
     try:
         if not is_archive(path):
-            return _from_folder(path, told)
+            return _from_no_archive(path, told)
         if path.name.lower().endswith(".zip"):
             with zips.members(path) as found:
                 return _from_zip(found, told)
@@ -155,7 +154,7 @@ def _opened(path: Place, told: Told) -> Place:
     chapters = [one for one in folders.at_any_depth(path) if like_a_chapter(one.name)]
     if not are_untouched(chapters):
         return path
-    if not all(filecmp.cmp(uploads[0], other, shallow=False) for other in uploads[1:]):
+    if not the_same(uploads):
         which = in_words([entry.name for entry in uploads[:3]])
         raise Unusable(f"{which} lie there: it is not clear which one counts: put all into one")
     if len(uploads) > 1:
@@ -167,7 +166,7 @@ def _opened(path: Place, told: Told) -> Place:
     return uploads[0]
 
 
-def _from_folder(path: Path, told: Told) -> Chosen:
+def _from_no_archive(path: Path, told: Told) -> Chosen:
     if path.is_dir():
         return chosen(folders.at_any_depth(path), told)
     if path.is_file():

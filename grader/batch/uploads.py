@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import filecmp
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,3 +44,8 @@ def uploads_in(folder: Path) -> list[Path]:
         and entry.is_file()
         and not entry.is_symlink()
     )
+
+
+def the_same(uploads: Sequence[Path]) -> bool:
+    """Tell whether archives are one, handed in again and again."""
+    return all(filecmp.cmp(uploads[0], other, shallow=False) for other in uploads[1:])

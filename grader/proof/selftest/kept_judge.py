@@ -39,19 +39,24 @@ class KeptJudge(JudgeProcess):
 
     def hear(self, *asked: Any) -> list[CheckResult]:
         """Be no judge for others unless this comes to its end."""
-        self._whole = False
-        found = super().hear(*asked)
-        self._whole = True
-        return found
+        try:
+            return super().hear(*asked)
+        except BaseException:
+            self._whole = False
+            raise
 
     def stop(self) -> None:
         """Be no judge for others."""
         self._whole = False
         super().stop()
 
+    def lives(self) -> bool:
+        """Tell whether it can be asked."""
+        return self._process.is_alive()
+
     def close(self) -> None:
         """Wait for the next bench."""
-        if self._ready and self._whole and self._process.is_alive():
+        if self._ready and self._whole and self.lives():
             other = self.idle.pop(self._kind, None)
             self.idle[self._kind] = self
             if other is not None:
@@ -63,7 +68,7 @@ class KeptJudge(JudgeProcess):
 def judge(*house: Any) -> KeptJudge:
     """Return the judge of this kind that waits, or a new one."""
     known = KeptJudge.idle.pop(kind(house), None)
-    return known or STARTS.submit(KeptJudge, *house).result()
+    return known if known and known.lives() else STARTS.submit(KeptJudge, *house).result()
 
 
 def kind(house: tuple[Any, ...]) -> str:

@@ -155,7 +155,7 @@ def test_two_of_one_name_are_refused(zipped, tarred, twins):
 
 def test_several_folders_of_chapters_are_refused(zipped):
     assert "its chapters lie in a, b: hand in one" in refused(
-        zipped((f"a/{NAME}", TEXT), (f"b/{NAME}", TEXT))
+        zipped((f"a/{NAME}", TEXT), (f"b/{NAME}", b"other = 1\n"))
     )
 
 
@@ -413,6 +413,7 @@ def test_one_folder_around_it_all(tmp_path):
     for place in ("anna/hand-in", "berta/a/b/hand-in/exercises", "carl/one", "carl/two"):
         (tmp_path / "all" / place).mkdir(parents=True)
         (tmp_path / "all" / place / NAME).write_bytes(TEXT)
+    (tmp_path / "all" / "carl" / "two" / NAME).write_bytes(b"other = 1\n")
     (tmp_path / "all" / "anna" / "__MACOSX").mkdir()
     anna, berta, carl = find([tmp_path / "all"])
     assert anna.files() == berta.files() == {NAME: TEXT}

@@ -458,7 +458,10 @@ def test_two_names_that_look_the_same_stay_short(subs):
 
 
 def test_two_archives_of_one_student_are_named(subs):
-    graded, problems, _ = outcome(subs("anna/first.zip", "anna/second.zip", "carl.zip"))
+    folder = subs("anna/first.zip", "anna/second.zip", "carl.zip")
+    with zipfile.ZipFile(folder / "anna" / "second.zip", "a") as archive:
+        archive.writestr("ex02_scaling.py", TEXT)
+    graded, problems, _ = outcome(folder)
     assert graded == ["carl"]
     assert "first.zip and second.zip" in problems["anna"]
 
