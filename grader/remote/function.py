@@ -16,7 +16,7 @@ class RemoteFunction:
         where: which one is meant.
     """
 
-    # the world of its own sees what becomes of inputs, and puts switches back
+    # its own world sees what becomes of inputs, and puts switches back
     watches_itself = True
 
     def __init__(self, world: RemoteWorld, where: dict[str, Any]) -> None:

@@ -50,19 +50,15 @@ class InputsAfter:
             given: the arguments.
         """
         holders = [one for value in given for _, one in nested.holders(value)]
-        told = reply.header.get("holders")
-        for one in told if type(told) is list else []:
-            at, said = one if type(one) is list and len(one) == 2 else (None, None)
-            if type(at) is not int or not 0 <= at < len(holders):
-                raise WireError("an input that was not given")
+        for at, said in _pairs(reply.header.get("holders"), len(holders)):
             now = reply.unpack(said)
             if not nested.holds_the_same(now, numbered(holders[at], parcel.sent)):
-                self._note(Became(holders[at], _told(now)))
-        for at, number in _pairs(reply.header.get("inputs"), parcel):
+                self._note(Became(holders[at], _without_numbers(now)))
+        for at, number in _pairs(reply.header.get("inputs"), len(parcel.sent)):
             now = reply.tensor(number)
             if now.shape != parcel.sent[at].shape or not _same(parcel.sent[at], now):
                 self._note(Became(parcel.sent[at], now))
-        for at, part in _pairs(reply.header.get("flags"), parcel):
+        for at, part in _pairs(reply.header.get("flags"), len(parcel.sent)):
             if part in ("requires_grad", "grad"):
                 self._note(Became(parcel.sent[at], None, part))
 
@@ -74,16 +70,16 @@ class InputsAfter:
         self.became.append(became)
 
 
-def _pairs(said: Any, parcel: Parcel) -> Iterator[tuple[int, Any]]:
-    """Go through what is said of a call's inputs, by their numbers."""
+def _pairs(said: Any, count: int) -> Iterator[tuple[int, Any]]:
+    """Go through what is said of so many inputs, by their numbers."""
     for one in said if type(said) is list else []:
         at, what = one if type(one) is list and len(one) == 2 else (None, None)
-        if type(at) is not int or not 0 <= at < len(parcel.sent):
+        if type(at) is not int or not 0 <= at < count:
             raise WireError("an input that was not given")
         yield at, what
 
 
-def _told(holder: Any) -> Any:
+def _without_numbers(holder: Any) -> Any:
     """Write what a list holds as it is told where the answer runs in this process."""
     return nested.mapped(
         lambda one: "Tensor" if type(one) is str and NUMBERED.match(one) else one, holder

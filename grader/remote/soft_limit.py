@@ -8,21 +8,26 @@ from typing import Any
 from grader.trouble import TimeLimit
 
 
-class Clock:
-    """Whether an alarm has to wait for a message to be read to its end, and whether one does."""
+class Alarm:
+    """What keeps an alarm from ringing in the middle of a message.
 
-    held = 0
-    late = False
+    Attributes:
+        waits_for: so many replies are being waited for; until the last has come it keeps still.
+        is_late: whether it would have rung meanwhile.
+    """
+
+    waits_for = 0
+    is_late = False
 
 
-clock = Clock()
+alarm = Alarm()
 
 
 def ring(*_: Any) -> None:
     """Raise TimeLimit now, or once the message that is being read has come."""
-    if not clock.held:
+    if not alarm.waits_for:
         raise TimeLimit
-    clock.late = True
+    alarm.is_late = True
 
 
 class SoftLimit:
@@ -41,4 +46,4 @@ class SoftLimit:
     def __exit__(self, *_: object) -> None:
         if self._ms > 0:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            clock.late = False
+            alarm.is_late = False

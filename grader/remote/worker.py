@@ -30,7 +30,7 @@ from grader.remote.end import End
 from grader.remote.held import HeldWorld
 from grader.remote.lent import LentModule, extras, lent_class, lent_function, lent_module
 from grader.remote.lent_object import LentObject, lent_class_of_objects
-from grader.remote.soft_limit import SoftLimit, clock, ring
+from grader.remote.soft_limit import SoftLimit, alarm, ring
 from grader.remote.wire import DTYPES, MOST_DIMENSIONS, NAMES, Opened, Parcel
 from grader.trouble import BrokenFile, Hangs, TimeLimit, printable, said_by
 
@@ -90,12 +90,11 @@ class Worker(End):
         return message
 
     def _moved(self, value: Tensor) -> Tensor:
-        moved = torch.empty_strided(
-            value.shape, value.stride(), dtype=value.dtype, device=self.home
-        )
         if value.numel() and 0 not in value.stride():
+            sizes, steps = value.shape, value.stride()
+            moved = torch.empty_strided(sizes, steps, dtype=value.dtype, device=self.home)
             moved.copy_(value.detach())
-        else:
+        else:  # memory that lies over itself cannot be copied into
             moved = value.detach().to(self.home)
         return moved.requires_grad_(value.requires_grad)
 
@@ -119,13 +118,13 @@ class Worker(End):
 
     def ask(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
         """Ask the judge; if time runs out meanwhile, that is said after the reply has come."""
-        clock.held += 1
+        alarm.waits_for += 1
         try:
             return super().ask(kind, say, parcel)
         finally:
-            clock.held -= 1
-            if clock.late and not clock.held:
-                clock.late = False
+            alarm.waits_for -= 1
+            if alarm.is_late and not alarm.waits_for:
+                alarm.is_late = False
                 raise TimeLimit
 
     def besides(self, token: int, parcel: Parcel) -> dict[str, Any]:
@@ -297,7 +296,7 @@ class Worker(End):
         return {**said, "tree": trees.weights(module, parcel)}, parcel
 
     def on_attribute(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
-        """Return an attribute of a module."""
+        """Return an attribute of an object, or of a part of a module."""
         part, name = self._asked(message.header), message.header["name"]
         if not hasattr(part, name):
             return {}, self.parcel()

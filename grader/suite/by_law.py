@@ -42,13 +42,13 @@ from grader.suite.laws.situations import (
     batches,
     called,
     documents,
-    floating,
     has_a_place,
     has_floats,
     large,
     of_one_entry,
     ones,
     sized,
+    sloped_at_any_size,
     squares,
     strided,
     subjects_of,
@@ -78,22 +78,22 @@ def checks_by_law(
     """
     every = [*cases, *(case for case in special if case.everywhere)]
     floats = [case for case in every if has_floats(case)]
-    # by a way of its own a batch may go, and what has a single entry
+    # a batch, or a single entry, may take a path of its own through an answer
     plain = [c for case in cases if has_floats(case) for c in and_batched(case)]
     seldom = [c for case in floats if case not in cases for c in and_batched(case)]
     seldom += of_one_entry(cases)
     ways = [*plain, *seldom]
     sloped, seldom_sloped = ([case for case in some if case.slopes] for some in (plain, seldom))
-    kept = [*every, *(case.at(2) for case in floats if case.takes_batches)]
+    also_batched = [*every, *(case.at(2) for case in floats if case.takes_batches)]
     made = {
-        "values": _each(values, cases),
+        "values": _made(values, cases),
         "square": _law(values, squares(cases), Rule("sizes"), about="shapes"),
         "ones": _law(values, ones(cases), Rule("sizes"), about="edges"),
         "many": _law(values_of_many, sized(cases), Rule("sizes"), about="shapes"),
         "drawn": _law(values_at_drawn_sizes, subjects_of(cases), Rule("sizes"), about="shapes"),
         "documents": _law(values, documents(cases), Rule("calls"), about="shapes"),
         "batches": _law(values, batches(cases), Rule("batch"), about="shapes"),
-        "special": _each(values, special),
+        "special": _made(values, special),
         "large": _law(values_of_large_scores, large(cases), None, about="values"),
         "large_in_dtypes": _law(large_scores_in_dtypes, large(cases), None, about="dtypes"),
         "gradients": _law(gradients, subjects_of(sloped), Rule("gradients"), "gradients"),
@@ -101,7 +101,10 @@ def checks_by_law(
             gradients_in_float64, subjects_of(sloped), Rule("gradients"), "dtypes"
         ),
         "gradients_drawn": _law(
-            gradients_at_drawn_sizes, subjects_of(floating(cases)), Rule("gradients"), "gradients"
+            gradients_at_drawn_sizes,
+            subjects_of(sloped_at_any_size(cases)),
+            Rule("gradients"),
+            "gradients",
         ),
         "gradients_alone": _law(
             gradients_of_one_input, subjects_of(apart(cases)), Rule("gradients"), "gradients"
@@ -109,35 +112,34 @@ def checks_by_law(
         "gradients_at_edges": _law(
             gradients_at_edges, subjects_of(seldom_sloped), Rule("gradients"), "edges"
         ),
-        "cost": _costs(costs),
+        "cost": _made(grows, costs, "costs"),
         "dtypes": _dtypes(ways),
         "of_nothing": _law(of_nothing, subjects_of(empty), None, about="edges"),
         "device_ready": _devices([case for case in every if has_a_place(case)], empty),
         "strides": _law(strides, strided(cases), Rule("strides"), about="calls"),
-        "inputs_unchanged": _law(inputs_unchanged, subjects_of(kept), LEAVES, about="calls"),
+        "inputs_unchanged": _law(
+            inputs_unchanged, subjects_of(also_batched), LEAVES, about="calls"
+        ),
         "called_again": _law(called_again, subjects_of(every), Rule("calls"), about="calls"),
         "arguments": _law(arguments, subjects_of(called(cases)), Rule("arguments"), about="calls"),
-        "refuses": _refuses(refusals),
+        "refuses": _made(all_refused, refusals, "edges"),
     }
     return {f"test_{name}": made_check for name, made_check in made.items() if made_check}
 
 
-def _each(law: Law, cases: Sequence[Case]) -> Callable[..., None] | None:
-    """Make one check of each case."""
+def _made(
+    law: Callable[[Any, Draw, Any], None],
+    rows: Sequence[Any],
+    about: str = "values",
+    cites: Citation | tuple[Citation, ...] | None = None,
+) -> Callable[..., None] | None:
+    """Make one check of each row."""
 
-    def body(answer: Any, draw: Draw, case: Case) -> None:
+    # a function of its own: a check's marks are written on it, and a law makes several checks
+    def body(answer: Any, draw: Draw, case: Any) -> None:
         law(answer, draw, case)
 
-    return vary("case", cases)(check()(body)) if cases else None
-
-
-def _costs(costs: Sequence[Growth]) -> Callable[..., None] | None:
-    """Make one check of each promise of a cost."""
-
-    def body(answer: Any, draw: Draw, case: Growth) -> None:
-        grows(answer, draw, case)
-
-    return vary("case", costs)(check(about="costs")(body)) if costs else None
+    return vary("case", rows)(check(about=about, cites=cites)(body)) if rows else None
 
 
 def _law(
@@ -149,12 +151,12 @@ def _law(
     """Make one check of each function, that goes through all of its situations."""
     first = cites[0] if isinstance(cites, tuple) else cites
 
-    def body(answer: Any, draw: Draw, case: Subject) -> None:
-        for one in case.cases:
+    def through_all(answer: Any, draw: Draw, subject: Subject) -> None:
+        for one in subject.cases:
             with situation(one.label, _cited(one, first)):
                 law(answer, draw, one)
 
-    return vary("case", subjects)(check(about=about, cites=cites)(body)) if subjects else None
+    return _made(through_all, subjects, about, cites)
 
 
 def _cited(case: Case, cites: Citation | None) -> Citation:
@@ -166,33 +168,23 @@ def _cited(case: Case, cites: Citation | None) -> Citation:
 
 def _dtypes(cases: Sequence[Case]) -> Callable[..., None] | None:
     """Make one check of each function and dtype."""
-    subjects = [replace(s, note=str(dtype).removeprefix("torch.")) for s in subjects_of(cases)
-                for dtype in OTHER_FLOATS]  # fmt: skip
-    by_note = {str(dtype).removeprefix("torch."): dtype for dtype in OTHER_FLOATS}
+    named = {str(dtype).removeprefix("torch."): dtype for dtype in OTHER_FLOATS}
+    of_each = [replace(one, note=name) for one in subjects_of(cases) for name in named]
 
-    def in_dtype(answer: Any, draw: Draw, case: Subject) -> None:
-        for one in case.cases:
+    def in_dtype(answer: Any, draw: Draw, subject: Subject) -> None:
+        for one in subject.cases:
             with situation(one.label, Rule("dtype")):
-                values(answer, draw.using(by_note[case.note]), one)
+                values(answer, draw.using(named[subject.note]), one)
 
-    cites = Rule("dtype")
-    return (
-        vary("case", subjects)(check(about="dtypes", cites=cites)(in_dtype)) if subjects else None
-    )
+    return _made(in_dtype, of_each, "dtypes", Rule("dtype"))
 
 
 def _devices(cases: Sequence[Case], empty: Sequence[Case]) -> Callable[..., None] | None:
-    def body(answer: Any, draw: Draw, case: Subject) -> None:
-        devices.device_ready(answer, draw, [one for one in case.cases if one not in empty])
-        devices.device_ready_if_right(answer, draw, [one for one in case.cases if one in empty])
+    """Make one check of each function; without an entry only who is right is asked."""
 
-    subjects = subjects_of([*cases, *empty])
-    marked = check(about="devices", cites=Rule("device"))(body)
-    return vary("case", subjects)(marked) if subjects else None
+    def on_a_device(answer: Any, draw: Draw, subject: Subject) -> None:
+        full = [one for one in subject.cases if one not in empty]
+        devices.device_ready(answer, draw, full)
+        devices.device_ready_if_right(answer, draw, [c for c in subject.cases if c in empty])
 
-
-def _refuses(refusals: Sequence[Refusal]) -> Callable[..., None] | None:
-    def body(answer: Any, draw: Draw, case: Refusal) -> None:
-        all_refused(answer, draw, case)
-
-    return vary("case", refusals)(check(about="edges")(body)) if refusals else None
+    return _made(on_a_device, subjects_of([*cases, *empty]), "devices", Rule("device"))

@@ -14,7 +14,7 @@ from grader.suite.case import Case, copied, exact, floating
 from grader.suite.compare import Finding, of_gradients, same, situation
 from grader.suite.draw import Draw
 from grader.suite.expected import worked_out
-from grader.suite.laws.inputs import unless_changed
+from grader.suite.laws.inputs import blaming_changed_inputs
 from grader.suite.laws.layouts import turned_round
 from grader.suite.laws.outputs import FEW, SOME, drawn
 from grader.suite.module_case import ModuleCase
@@ -39,7 +39,7 @@ def gradients(
     same(output, want, like=case.like(given, want))
     if laid is not None:
         pull = nested.mapped(lambda one: one if one is None else laid(one), pull)
-    with unless_changed(answer, case, given, before):
+    with blaming_changed_inputs(answer, case, given, before):
         gradients_match(output, leaves, slopes, pull)
 
 
@@ -80,7 +80,7 @@ def gradients_of_one_input(answer: Any, draw: Draw, case: Case) -> None:
             same(output, want, like=case.like(given, want))
             if any(one is not None for one in right):
                 own = [leaves[place] for place in which]
-                with unless_changed(answer, case, some, before):
+                with blaming_changed_inputs(answer, case, some, before):
                     gradients_match(output, own, right, _where_it_goes(output, pull))
 
 
@@ -113,13 +113,13 @@ def expected_gradients(
     def compute() -> tuple[Any, list[Tensor | None], Any]:
         twins = case.twins(given)
         exactly = exact(twins)
-        want, drawn = case.worked_out(exactly), draw.apart("pull")
+        want, pulls = case.worked_out(exactly), draw.apart("pull")
 
         def pulling(value: Any) -> Tensor | None:
             if not floating(value) or not value.requires_grad:
                 return None
             # minus infinity has no slope
-            return drawn(*value.shape).masked_fill(torch.isinf(value.detach()), 0)
+            return pulls(*value.shape).masked_fill(torch.isinf(value.detach()), 0)
 
         pairs = zip(case.tensors(twins), case.tensors(exactly), strict=True)
         # a model's weights are leaves of the copy that is worked with

@@ -20,7 +20,7 @@ def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
     given = case.given(draw)
     before, want = copied(given), case.want(given)
     output, _ = case.ask(answer, given)
-    _unchanged(answer, case, given, before)
+    _refuse_changes(answer, case, given, before)
     same(output, want, like=case.like(before, want))
     # who switches gradients on at the end may be called with them off
     with torch.no_grad(), situation("gradients off"):
@@ -30,13 +30,13 @@ def inputs_unchanged(answer: Any, draw: Draw, case: Case) -> None:
     if case.tensors(given):
         before = copied(given)
         output, leaves = case.ask(answer, given)
-        _unchanged(answer, case, given, before)
+        _refuse_changes(answer, case, given, before)
         if devices.goes_back(output, [value for _, value in leaves]):
-            _unchanged(answer, case, given, before)
+            _refuse_changes(answer, case, given, before)
 
 
 @contextmanager
-def unless_changed(
+def blaming_changed_inputs(
     answer: Any, case: Case, given: tuple[Any, ...], before: tuple[Any, ...]
 ) -> Iterator[None]:
     """Say of what goes wrong on the way back that an input was changed in place, if it was.
@@ -46,11 +46,13 @@ def unless_changed(
     try:
         yield
     except Exception:
-        _unchanged(answer, case, given, before)
+        _refuse_changes(answer, case, given, before)
         raise
 
 
-def _unchanged(answer: Any, case: Case, given: tuple[Any, ...], before: tuple[Any, ...]) -> None:
+def _refuse_changes(
+    answer: Any, case: Case, given: tuple[Any, ...], before: tuple[Any, ...]
+) -> None:
     for (name, now), (_, then) in zip(case.named(given), case.named(before), strict=True):
         for path, held in nested.holders(now):
             became = answer.became(held)

@@ -31,12 +31,12 @@ class Subject:
         return f"{self.exercise}-{self.note}" if self.note else self.exercise
 
 
-def subjects_of(cases: Iterable[Case], note: str = "") -> list[Subject]:
+def subjects_of(cases: Iterable[Case]) -> list[Subject]:
     """Put the cases of each function together."""
     found: dict[str, list[Case]] = {}
     for case in cases:
         found.setdefault(case.exercise, []).append(case)
-    return [Subject(exercise, tuple(listed), note) for exercise, listed in found.items()]
+    return [Subject(exercise, tuple(listed)) for exercise, listed in found.items()]
 
 
 def has_floats(case: Case) -> bool:
@@ -86,7 +86,7 @@ def called(cases: Sequence[Case]) -> list[Case]:
     return [case for case in cases if not isinstance(case, Played)]
 
 
-def floating(cases: Sequence[Case]) -> list[Case]:
+def sloped_at_any_size(cases: Sequence[Case]) -> list[Case]:
     """List those whose sizes can be drawn and whose inputs want gradients."""
     sloped = [case for case in cases if case.slopes and has_floats(case)]
     return [case for case in sloped if case.dimensions or case.takes_batches]
@@ -112,7 +112,7 @@ def documents(cases: Sequence[Case]) -> list[Subject]:
 
 
 def batches(cases: Sequence[Case]) -> list[Subject]:
-    """Take no batch, one, one of a single sequence, and several; what was wide is narrow, too."""
+    """Take a batch, one of a single sequence, and several; mirrored, also none."""
     kinds = [(2,), (1,), (2, 3), (3, 1, 2), (3, 3)]
     batched = [case for case in cases if case.takes_batches]
     found = [case.at(*kind) for case in batched for kind in kinds]
