@@ -108,6 +108,12 @@ def test_an_archive_that_was_uploaded_twice_counts_once(tmp_path):
     assert read(place, told=told) == {ONE: WORK}
     assert told.notes == ["work.zip is the same as work (1).zip, which counts"]
     assert told.unused == ["work.zip"]
+    # and it is as early as it was the first time
+    for name, moment in (("work (1).zip", 2_000_000), ("work.zip", 1_000_000)):
+        os.utime(place / name, (moment, moment))
+    assert [moment.timestamp() for moment in changed(Submission("anna", place)).values()] == [
+        1_000_000
+    ]
     written(inside, {TWO: NEXT})
     shutil.make_archive(str(place / "work"), "zip", inside)
     with pytest.raises(Unusable, match="it is not clear which one counts"):
