@@ -43,12 +43,13 @@ def values_of_many(answer: Any, draw: Draw, case: Case) -> None:
 
 def values_at_drawn_sizes(answer: Any, draw: Draw, case: Case) -> None:
     """The values hold at sizes that no table can foresee, all of them large at once, too."""
-    for sizes, dimensions, most in (
-        (SOME, (0, 1, 2, 3), 3), (LARGE, (2, 3), 2), (WIDE, (0, 1), 1),
-    ):  # fmt: skip
+    for sizes, dimensions, most in ((SOME, (0, 1, 2, 3), 3), (LARGE, (2, 3), 2)):
         batch = [draw.one_of(range(1, most + 1)) for _ in range(draw.one_of(dimensions))]
         with situation("sizes that were drawn"):
             values(answer, draw, drawn(draw, case, sizes, batch))
+    one_or_none = [1] * draw.apart("batch").one_of((0, 1))
+    with situation("sizes that were drawn"):
+        values(answer, draw, drawn(draw, case, WIDE, one_or_none))
     if case.takes_batches:
         more = [draw.one_of((1, 2, 3)) for _ in range(4)]
         for batch in (more, [draw.one_of(range(41, 71))]):
