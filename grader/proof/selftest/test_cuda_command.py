@@ -35,7 +35,7 @@ def under(text: str) -> dict[str, list[str]]:
 @pytest.mark.skipif(
     not is_possible() or sys.platform != "linux", reason="no backends in Python here"
 )
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_rehearsal_says_that_it_is_one_and_ends_with_its_lists(tmp_path):
     file = tmp_path / "cuda.txt"
     options = ("--device", NAME, "--only", "dot_product", "--most", 1, "--count", 2, "--file", file)

@@ -28,7 +28,6 @@ class Cache:
 """
 
 
-@pytest.mark.timeout(600)
 def test_nothing_that_can_be_called_is_an_answer(released, tmp_path):
     save(tmp_path / "calls.pt")
     *found, last = run_in(released, str(TRY_ALL), str(tmp_path / "calls.pt")).stdout.splitlines()
@@ -52,7 +51,6 @@ def test_an_answer_that_is_left_in_is_found(released, tmp_path):
     assert "ex11_cache.KeyValueCache: grader.naming.Cache by as_it_is" in told
 
 
-@pytest.mark.timeout(600)
 def test_nothing_that_can_be_called_opens_a_seal(released):
     *found, last = run_in(released, str(TRY_SEALS)).stdout.splitlines()
     assert last.endswith(f"tried on {len(list(catalogue().exercises()))} seals"), last
