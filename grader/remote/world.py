@@ -640,12 +640,12 @@ class RemoteWorld(End):
             try:
                 header = self.ask("load", {"stem": stem}).header
             except BrokenFile as problem:
-                self._there.broken[stem] = problem
+                there.broken[stem] = problem
                 self.loading = None
                 raise
             self.loading = None
-            self._there.take(stem, header)
-        return self._there.found[stem]
+            there.take(stem, header)
+        return there.found[stem]
 
     def _lent(self, stand_ins: Mapping[str, Any]) -> list[list[Any]]:
         said: list[list[Any]] = []

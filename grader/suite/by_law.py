@@ -90,38 +90,29 @@ def checks_by_law(
         "square": _law(values, squares(cases), Rule("sizes"), about="shapes"),
         "ones": _law(values, ones(cases), Rule("sizes"), about="edges"),
         "many": _law(values_of_many, sized(cases), Rule("sizes"), about="shapes"),
-        "drawn": _law(values_at_drawn_sizes, subjects_of(cases), Rule("sizes"), about="shapes"),
+        "drawn": _law(values_at_drawn_sizes, cases, Rule("sizes"), about="shapes"),
         "documents": _law(values, documents(cases), Rule("calls"), about="shapes"),
         "batches": _law(values, batches(cases), Rule("batch"), about="shapes"),
         "special": _made(values, special),
         "large": _law(values_of_large_scores, large(cases), None, about="values"),
         "large_in_dtypes": _law(large_scores_in_dtypes, large(cases), None, about="dtypes"),
-        "gradients": _law(gradients, subjects_of(sloped), Rule("gradients"), "gradients"),
-        "gradients_in_float64": _law(
-            gradients_in_float64, subjects_of(sloped), Rule("gradients"), "dtypes"
-        ),
+        "gradients": _law(gradients, sloped, Rule("gradients"), "gradients"),
+        "gradients_in_float64": _law(gradients_in_float64, sloped, Rule("gradients"), "dtypes"),
         "gradients_drawn": _law(
-            gradients_at_drawn_sizes,
-            subjects_of(sloped_at_any_size(cases)),
-            Rule("gradients"),
-            "gradients",
+            gradients_at_drawn_sizes, sloped_at_any_size(cases), Rule("gradients"), "gradients"
         ),
         "gradients_alone": _law(
-            gradients_of_one_input, subjects_of(apart(cases)), Rule("gradients"), "gradients"
+            gradients_of_one_input, apart(cases), Rule("gradients"), "gradients"
         ),
-        "gradients_at_edges": _law(
-            gradients_at_edges, subjects_of(seldom_sloped), Rule("gradients"), "edges"
-        ),
+        "gradients_at_edges": _law(gradients_at_edges, seldom_sloped, Rule("gradients"), "edges"),
         "cost": _made(grows, costs, "costs"),
         "dtypes": _dtypes(ways),
-        "of_nothing": _law(of_nothing, subjects_of(empty), None, about="edges"),
+        "of_nothing": _law(of_nothing, empty, None, about="edges"),
         "device_ready": _devices([case for case in every if has_a_place(case)], empty),
         "strides": _law(strides, strided(cases), Rule("strides"), about="calls"),
-        "inputs_unchanged": _law(
-            inputs_unchanged, subjects_of(also_batched), LEAVES, about="calls"
-        ),
-        "called_again": _law(called_again, subjects_of(every), Rule("calls"), about="calls"),
-        "arguments": _law(arguments, subjects_of(called(cases)), Rule("arguments"), about="calls"),
+        "inputs_unchanged": _law(inputs_unchanged, also_batched, LEAVES, about="calls"),
+        "called_again": _law(called_again, every, Rule("calls"), about="calls"),
+        "arguments": _law(arguments, called(cases), Rule("arguments"), about="calls"),
         "refuses": _made(all_refused, refusals, "edges"),
     }
     return {f"test_{name}": made_check for name, made_check in made.items() if made_check}
@@ -144,7 +135,7 @@ def _made(
 
 def _law(
     law: Law,
-    subjects: Sequence[Subject],
+    cases: Sequence[Case],
     cites: Citation | tuple[Citation, ...] | None,
     about: str,
 ) -> Callable[..., None] | None:
@@ -156,7 +147,7 @@ def _law(
             with situation(one.label, _cited(one, first)):
                 law(answer, draw, one)
 
-    return _made(through_all, subjects, about, cites)
+    return _made(through_all, subjects_of(cases), about, cites)
 
 
 def _cited(case: Case, cites: Citation | None) -> Citation:

@@ -49,7 +49,7 @@ def has_a_place(case: Case) -> bool:
     return "device" not in case.parameters()
 
 
-def squares(cases: Sequence[Case]) -> list[Subject]:
+def squares(cases: Sequence[Case]) -> list[Case]:
     """Let all sizes be the same: what is transposed or swapped fits, and differs by value."""
     found = []
     for case in cases:
@@ -58,22 +58,22 @@ def squares(cases: Sequence[Case]) -> list[Subject]:
             found.append(case.at(*case.batch, **alike))
         if alike and case.takes_batches:
             found.append(case.at(3, **alike))
-    return subjects_of(found)
+    return found
 
 
-def ones(cases: Sequence[Case]) -> list[Subject]:
+def ones(cases: Sequence[Case]) -> list[Case]:
     """Let each size be 1, and then all of them: `squeeze` takes away more than meant."""
     found = []
     for case in cases:
         found += [case.at(*case.batch, **{name: 1}) for name in case.dimensions]
         if len(case.dimensions) > 1:
             found.append(_all_one(case, (1,) if case.takes_batches else case.batch))
-    return subjects_of(found)
+    return found
 
 
-def sized(cases: Sequence[Case]) -> list[Subject]:
+def sized(cases: Sequence[Case]) -> list[Case]:
     """Take those that have sizes."""
-    return subjects_of(case for case in cases if case.dimensions)
+    return [case for case in cases if case.dimensions]
 
 
 def and_batched(case: Case) -> list[Case]:
@@ -106,19 +106,19 @@ def _all_one(case: Case, batch: tuple[int, ...]) -> Case:
     return case.at(*batch, **dict.fromkeys(case.dimensions, 1))
 
 
-def documents(cases: Sequence[Case]) -> list[Subject]:
+def documents(cases: Sequence[Case]) -> list[Case]:
     """Take the sizes of the documents' examples, with other numbers than theirs."""
-    return subjects_of(case.at(**sizes) for case in cases for sizes in case.documents)
+    return [case.at(**sizes) for case in cases for sizes in case.documents]
 
 
-def batches(cases: Sequence[Case]) -> list[Subject]:
+def batches(cases: Sequence[Case]) -> list[Case]:
     """Take a batch, one of a single sequence, and several; mirrored, also none."""
     kinds = [(2,), (1,), (2, 3), (3, 1, 2), (3, 3)]
     batched = [case for case in cases if case.takes_batches]
     found = [case.at(*kind) for case in batched for kind in kinds]
     wide = [case for case in batched if len(case.dimensions) > 1]
     found += [case.at(*kind, **_mirrored(case)) for case in wide for kind in [(), (2,), (2, 3)]]
-    return subjects_of(found)
+    return found
 
 
 def _mirrored(case: Case) -> dict[str, int]:
@@ -127,12 +127,12 @@ def _mirrored(case: Case) -> dict[str, int]:
     return {name: case.dimensions[other] for name, other in zip(ranked, ranked[::-1], strict=True)}
 
 
-def strided(cases: Sequence[Case]) -> list[Subject]:
+def strided(cases: Sequence[Case]) -> list[Case]:
     """Take each case as it is, and with one and two batch dimensions if it can have them."""
     batched = [case.at(*kind) for case in cases if case.takes_batches for kind in [(2,), (2, 3)]]
-    return subjects_of([*cases, *batched])
+    return [*cases, *batched]
 
 
-def large(cases: Sequence[Case]) -> list[Subject]:
+def large(cases: Sequence[Case]) -> list[Case]:
     """Take the sizes at which scores are too large for exp."""
-    return subjects_of(case.at(**case.large) for case in cases if case.large is not None)
+    return [case.at(**case.large) for case in cases if case.large is not None]
