@@ -53,7 +53,7 @@ class Growth:
         power: of the size, as which the cost may grow.
         cites: the sentence that promises it.
         least: how many numbers any way works out, of the sizes; fewer were not seen.
-        backward: whether what the way back makes counts, too.
+        backward: whether the way back is gone and counts, too, by itself.
         sizes: others than the case's own.
         large: a value at which what must not be made is larger than a process takes by chance:
             there its memory is looked at from outside, where the answer runs in another one.
@@ -89,7 +89,7 @@ def grows(answer: Any, draw: Draw, promised: Growth) -> None:
         Finding: it is more than promised, or it could not be seen; or the values are wrong.
     """
     answer.renew()
-    costs: list[tuple[int, Cost]] = []
+    costs: list[tuple[int, tuple[Cost, ...]]] = []
     outside = None
     for value in promised.at:
         counting, case = _counted(answer, draw, promised, value)
@@ -103,12 +103,15 @@ def grows(answer: Any, draw: Draw, promised: Growth) -> None:
         _fits(counting, promised.large, promised.size)
 
 
-def _compare(promised: Growth, before: tuple[int, Cost], after: tuple[int, Cost]) -> None:
-    """Compare the cost at a size with that at the size before it."""
-    (small, less), (large, more) = before, after
+def _compare(
+    promised: Growth, before: tuple[int, tuple[Cost, ...]], after: tuple[int, tuple[Cost, ...]]
+) -> None:
+    """Compare the costs at a size with those at the size before it, each way by itself."""
+    (small, fewer), (large, more) = before, after
     allowed = (large / small) ** promised.power * SLACK
-    if more.of(promised.measure) > allowed * max(1, less.of(promised.measure)):
-        raise _too_much(promised, before, after)
+    for less, most in zip(fewer, more, strict=True):
+        if most.of(promised.measure) > allowed * max(1, less.of(promised.measure)):
+            raise _too_much(promised, (small, less), (large, most))
 
 
 def _counted(answer: Any, draw: Draw, promised: Growth, value: int) -> tuple[Counting, Case]:
@@ -159,8 +162,8 @@ def _fits(counting: Counting, value: int, size: str) -> None:
         ))  # fmt: skip
 
 
-def _seen(promised: Growth, case: Case, counting: Counting) -> Cost:
-    """Return the cost that counts, once all of it was seen."""
+def _seen(promised: Growth, case: Case, counting: Counting) -> tuple[Cost, ...]:
+    """Return the costs that count, that of each way, once all of it was seen."""
     forward, backward = counting.forward, counting.backward
     least = promised.least(**_sizes(case)) if promised.least else 1
     if forward.unseen or forward.made < least:
@@ -171,8 +174,8 @@ def _seen(promised: Growth, case: Case, counting: Counting) -> Cost:
             else "the output was made where it cannot be counted, by NumPy or in another thread"
         ))  # fmt: skip
     if not promised.backward or promised.measure == "left":
-        return forward
-    return max((forward, backward), key=lambda one: one.of(promised.measure))
+        return (forward,)
+    return forward, backward
 
 
 def _sizes(case: Case) -> dict[str, int]:

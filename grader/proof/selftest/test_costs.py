@@ -84,6 +84,27 @@ def attention(query, key, value, mask=None):
     return Own.apply(query, key, value)
 """
 
+# the call makes as much as it may, whatever the size; what grows is behind that, on the way back
+NAIVE_ON_THE_WAY_BACK = """
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, query, key, value):
+        torch.zeros(30_000)
+        ctx.save_for_backward(query, key, value)
+        return tiled(query, key, value)
+
+    @staticmethod
+    def backward(ctx, slope):
+        with torch.enable_grad():
+            leaves = [one.detach().requires_grad_() for one in ctx.saved_tensors]
+            got = naive(*leaves)
+        return torch.autograd.grad(got, leaves, slope)
+
+
+def attention(query, key, value, mask=None):
+    return Own.apply(query, key, value)
+"""
+
 
 @reference
 def attended(query, key, value):
@@ -199,6 +220,15 @@ def test_what_is_kept_for_the_way_back_counts(answer):
     own = answer(TILED.replace("attention", "tiled") + RECOMPUTED)
     for measure in ("left", "largest", "peak"):
         assert found(own, promised(measure, backward=True)) is None
+
+
+def test_the_way_back_does_not_hide_behind_the_call(answer):
+    parts = (TILED.replace("attention", "tiled"), NAIVE.replace("attention", "naive"))
+    made = answer("".join([*parts, NAIVE_ON_THE_WAY_BACK]))
+    assert found(made, promised("largest")) is None
+    finding = found(made, promised("largest", backward=True))
+    assert finding.kind == "cost"
+    assert "from 17.54 KiB to 67.04 KiB" in finding.detail
 
 
 @pytest.mark.parametrize("text", [IN_NUMPY, IN_A_THREAD, COPIED])
