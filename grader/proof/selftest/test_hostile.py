@@ -5,8 +5,10 @@ As whoever runs the tests, and if that is root those that meet walls also as an 
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -134,6 +136,22 @@ def test_there_are_enough_and_each_says_what_it_tries():
         for key in ("earns", "partly", "at most"):
             assert set(one.listed(key)) <= exercises, one.name
         assert one.what.endswith("."), one.name
+
+
+def patched(code: str) -> Iterator[tuple[str, str]]:
+    """List what a submission patches or takes of the kit: modules, and their attributes."""
+    of_kit = r"sys\.modules\[\"(grader\.[\w.]+)\"\]"
+    yield from re.findall(rf"{of_kit}\.(\w+)", code)
+    for name, module in re.findall(rf"^\s*(\w+) = {of_kit}$", code, re.MULTILINE):
+        yield from ((module, taken) for taken in re.findall(rf"\b{name}\.(\w+)", code))
+
+
+def test_what_they_patch_is_there():
+    """What is not there any more stops an attack before it begins."""
+    taken = [(one.name, *pair) for one in HOSTILE for pair in patched(one.code)]
+    assert len(taken) > 30
+    gone = [one for one in taken if not hasattr(importlib.import_module(one[1]), one[2])]
+    assert not gone
 
 
 def test_no_hostile_file_can_be_imported_or_collected():
