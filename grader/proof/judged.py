@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader import places
 from grader.chapters import Catalogue, Exercise
-from grader.hearings.hearing import Hearing
+from grader.hearings.hearing import Hearing, Limits
 from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
 from grader.proof.figure import Figure
@@ -23,6 +23,8 @@ from grader.workers.starting import starter_for
 TITLE = "outcomes that are the same in the judge's eyes"
 # shared, as in a batch: what one right answer has said is not worked out again for the next
 BY_HEART = ByHeart()
+# what is compared are outcomes, however slow the machine: in this process nothing has a limit
+UNHURRIED = Limits(seconds=100.0)
 
 
 @functools.cache
@@ -44,8 +46,8 @@ def same_when_judged(
     figure = Figure(TITLE)
     stand_ins = {exercise.full: ("grader.proof.stand_ins", how, exercise.full, name)}
     hearing = Hearing(
-        known, starter(), chapters_in(places.SOLUTIONS), "cpu", seed, stand_ins=stand_ins,
-        memory=memory or SlipMemory(), by_heart=BY_HEART,
+        known, starter(), chapters_in(places.SOLUTIONS), "cpu", seed, UNHURRIED,
+        stand_ins=stand_ins, memory=memory or SlipMemory(), by_heart=BY_HEART,
     )  # fmt: skip
     with contextlib.closing(hearing):
         for check, here in zip(exercise.checks, outcomes, strict=True):
@@ -58,7 +60,8 @@ def folder_when_judged(
 ) -> Figure:
     """Hold the outcomes of a folder of answers in this process against those from another one."""
     figure = Figure(TITLE)
-    hearing = Hearing(known, starter(), chapters_in(folder), "cpu", seed, by_heart=BY_HEART)
+    answers = chapters_in(folder)
+    hearing = Hearing(known, starter(), answers, "cpu", seed, UNHURRIED, by_heart=BY_HEART)
     with contextlib.closing(hearing):
         for check, here in outcomes:
             _compare(figure, folder.name, check, here, hearing.outcome(check))

@@ -7,7 +7,7 @@ import multiprocessing
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,9 +34,12 @@ from grader.proof.strangers import strangers_told
 from grader.proof.stubs import stubs_put_back
 
 # `grade` takes a new seed each time: so many others are tried on the solutions
-OTHER_SEEDS = 10
-# of so many slips one is also judged from another process: which, hangs on the seed
+OTHER_SEEDS = 5
+# of so many slips or spoils one is also judged from another process: which, hangs on the seed
 JUDGED = 5
+MISTAKES_AND_RIGHT = {"mistakes": mistakes_caught, "right": right_programs_let_through}
+
+Jobs = list[Future[list[Figure]]]
 
 
 def prove(seed: int = 0, device: str = "cpu", names: Sequence[str] = (), jobs: int = 2) -> int:
@@ -82,7 +85,8 @@ def _of_some(
     yield stubs_not_started(exercises, setting)
     yield (right := solutions_pass(exercises, setting))
     if right.proved:  # or all that follows fails for that
-        yield from _all_exercises(exercises, setting, jobs)
+        with _pool(jobs) as pool:
+            yield from _total(_each_exercise(pool, exercises, setting))
 
 
 def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
@@ -96,15 +100,19 @@ def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
     yield (right := solutions_pass(every, setting))
     if not right.proved:  # all that follows fails for that
         return
-    accepted, judged = _all_variants(setting, jobs)
-    yield accepted
-    yield from _all_strangers(every, setting, jobs)
     dry = Setting("cpu", setting.seed)
-    yield mistakes_caught(known, dry)
-    yield right_programs_let_through(known, dry)
-    if setting.device != "cpu":
-        yield dry_runs_agree(known, dry, setting)
-    *figures, last = _all_exercises(every, setting, jobs)
+    with _pool(jobs) as pool:  # one for all of it, so that no core is left waiting
+        variants = _each_variant(pool, setting)
+        strangers = _each(pool, strangers_of, [exercise.full for exercise in every], setting)
+        on_devices = _each(pool, of_devices, MISTAKES_AND_RIGHT, dry)
+        exercises = _each_exercise(pool, every, setting)
+        accepted, judged = _total(variants)
+        yield accepted
+        yield from _total(strangers)
+        yield from _total(on_devices)
+        if setting.device != "cpu":
+            yield dry_runs_agree(known, dry, setting)
+        *figures, last = _total(exercises)
     yield from figures
     last.add(judged)
     yield last
@@ -179,10 +187,10 @@ def variant_accepted(folder: str, setting: Setting) -> list[Figure]:
     return [figure, folder_when_judged(known, path, outcomes, setting.seed)]
 
 
-def _all_variants(setting: Setting, jobs: int) -> list[Figure]:
+def _each_variant(pool: Executor, setting: Setting) -> Jobs:
     # the longest first, so that no core is left waiting for the last
     folders = sorted(places.variants(), key=lambda path: -len(list(path.iterdir())))
-    return _added_up(variant_accepted, [path.name for path in folders], setting, jobs)
+    return _each(pool, variant_accepted, [path.name for path in folders], setting)
 
 
 def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figure]:
@@ -248,7 +256,9 @@ def spoils_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figu
     known, world = catalogue(), World(places.SOLUTIONS, catalogue().names())
     rejected, named = Figure("spoiled answers rejected"), Figure("spoiled answers named")
     judged = Figure(TITLE)
-    for spoil in spoils:
+    # which of them is judged as well is another with each exercise: so all ways have their turn
+    turn = [one.full for one in known.exercises()].index(exercise.full)
+    for number, spoil in enumerate(spoils, setting.seed + turn):
         right = getattr(world.load(exercise.stem), exercise.name)
         judge = _judge_of(known, world, setting, exercise, spoil.spoil(right))
         outcomes = list(map(judge.judge, exercise.checks))
@@ -257,7 +267,10 @@ def spoils_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figu
         rejected.count(bool(failed), f"{full} passes")
         said = sorted({str(outcome.slip) for outcome in failed})
         named.count(spoil.slip in said, f"{full} is named {', '.join(said)}")
-        judged.add(same_when_judged(known, exercise, "spoil", spoil.slip, outcomes, setting.seed))
+        if number % JUDGED == 0:
+            judged.add(
+                same_when_judged(known, exercise, "spoil", spoil.slip, outcomes, setting.seed)
+            )
     return [rejected, named, judged]
 
 
@@ -278,22 +291,34 @@ def strangers_of(full: str, setting: Setting) -> list[Figure]:
     return strangers_told(catalogue().exercise(full), setting)
 
 
-def _all_strangers(exercises: list[Exercise], setting: Setting, jobs: int) -> list[Figure]:
-    return _added_up(strangers_of, [exercise.full for exercise in exercises], setting, jobs)
+def of_devices(which: str, setting: Setting) -> list[Figure]:
+    """Prove what the dry run says: runs in a process of its own beside others."""
+    begin()
+    return [MISTAKES_AND_RIGHT[which](catalogue(), setting)]
 
 
-def _all_exercises(exercises: list[Exercise], setting: Setting, jobs: int) -> list[Figure]:
+def _each_exercise(pool: Executor, exercises: list[Exercise], setting: Setting) -> Jobs:
     order = sorted(exercises, key=lambda e: -len(e.task.slips) * len(e.checks))
-    return _added_up(of_exercise, [exercise.full for exercise in order], setting, jobs)
+    return _each(pool, of_exercise, [exercise.full for exercise in order], setting)
 
 
-def _added_up(
-    prove_one: Callable[[str, Setting], list[Figure]], names: list[str], setting: Setting, jobs: int
-) -> list[Figure]:
-    """Prove one after the other, so many at a time, and add up the figures."""
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        jobs_of_all = [pool.submit(prove_one, name, setting) for name in names]
-        totals = added_up(figure for job in jobs_of_all for figure in job.result())
+def _pool(jobs: int) -> Executor:
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _each(
+    pool: Executor,
+    prove_one: Callable[[str, Setting], list[Figure]],
+    names: Iterable[str],
+    setting: Setting,
+) -> Jobs:
+    """Let each be proved in its turn."""
+    return [pool.submit(prove_one, name, setting) for name in names]
+
+
+def _total(jobs: Jobs) -> list[Figure]:
+    """Wait for them, and add up their figures."""
+    totals = added_up(figure for job in jobs for figure in job.result())
     return sorted(totals, key=lambda figure: figure.title == TITLE)
 
 

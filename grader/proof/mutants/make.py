@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import difflib
-import hashlib
+import functools
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,12 +57,12 @@ def mutants_of(folder: Path, stem: str) -> Iterator[Mutant]:
     source = operators.plain((folder / f"{stem}.py").read_text(encoding="utf-8"))
     lines = source.split("\n")
     owners = _owners(ast.parse(source))
-    seen, alike = {b"", _digest(source)}, Counter[tuple[str, str, str]]()
-    for changed in (*operators.changes(source), *_by_cosmic_ray(source)):
-        if _digest(changed) in seen:
+    seen, alike = {"", _says(source)}, Counter[tuple[str, str, str]]()
+    for changed in itertools.chain(operators.changes(source), _by_cosmic_ray(source)):
+        if (says := _says(changed)) in seen:
             continue
-        seen.add(_digest(changed))
-        line, before, after = _difference(lines, ast.unparse(ast.parse(changed)).split("\n"))
+        seen.add(says)
+        line, before, after = _difference(lines, says.split("\n"))
         if owners.get(line):
             change = owners[line], before, after
             alike[change] += 1
@@ -79,12 +80,13 @@ def _on_one_line(lines: list[str]) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def _digest(source: str) -> bytes:
+@functools.lru_cache(maxsize=1)
+def _says(source: str) -> str:
     """Tell files apart by what they say; nothing is left of one that says nothing."""
     try:
-        return hashlib.sha256(ast.dump(ast.parse(source)).encode()).digest()
+        return ast.unparse(ast.parse(source))
     except SyntaxError:
-        return b""
+        return ""
 
 
 def _owners(tree: ast.Module) -> dict[int, str]:
@@ -115,14 +117,11 @@ def _by_cosmic_ray(source: str) -> Iterator[str]:
         # of small numbers `is` and `==` are the same
         if ("Comparison" in name or "Unary" in name) and not name.endswith(("_Is", "_IsNot"))
     ]  # fmt: skip
+    nodes = list(ast_nodes(get_ast(source)))
     for name in names:
         operator = get_operator(name)()
-        places = [
-            place
-            for node in ast_nodes(get_ast(source))
-            for place in operator.mutation_positions(node)
-        ]
+        places = [place for node in nodes for place in operator.mutation_positions(node)]
         for at in range(len(places)):
             changed = mutate_code(source, operator, at)
-            if changed is not None and _digest(changed):
+            if changed is not None and _says(changed):
                 yield changed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 Change = Callable[[ast.AST], Iterator[ast.AST]]
 
@@ -200,16 +201,17 @@ def plain(source: str) -> str:
 
 
 def changes(source: str) -> Iterator[str]:
-    """Go through the changed versions of a file."""
+    """Go through the changed versions of a file, as `plain` has written it."""
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
     messages = {id(inner) for node in nodes for inner in _message(node)}
-    for at, node in enumerate(nodes):
+    places, lines = _places(tree), source.split("\n")
+    for node in nodes:
         if _is_a_note(node) or id(node) in messages:
             continue
         for change in CHANGES:
             for other in change(node):
-                yield _with(tree, at, other)
+                yield _with(lines, tree, places[id(node)], other)
 
 
 def _message(node: ast.AST) -> Iterator[ast.AST]:
@@ -229,14 +231,47 @@ def _is_a_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and _is_a_note(node.value)
 
 
-def _with(tree: ast.Module, at: int, other: ast.AST) -> str:
+@dataclass(frozen=True)
+class Place:
+    """Where a node hangs: in a field of its parent, or in a list there.
+
+    Attributes:
+        number: of the statement of the file that it is in.
+    """
+
+    parent: ast.AST
+    field: str
+    at: int | None
+    number: int
+
+    def hang(self, node: ast.AST) -> ast.AST:
+        """Let another node hang there, and return the one that did."""
+        before = getattr(self.parent, self.field)
+        if self.at is None:
+            setattr(self.parent, self.field, node)
+            return before
+        before[self.at], taken = node, before[self.at]
+        return taken
+
+
+def _places(tree: ast.Module) -> dict[int, Place]:
+    found = {}
+    for number, top in enumerate(tree.body):
+        found[id(top)] = Place(tree, "body", number, number)
+        for parent in ast.walk(top):
+            for name, value in ast.iter_fields(parent):
+                for at, child in enumerate(value if isinstance(value, list) else [value]):
+                    if isinstance(child, ast.AST):
+                        in_list = at if isinstance(value, list) else None
+                        found[id(child)] = Place(parent, name, in_list, number)
+    return found
+
+
+def _with(lines: list[str], tree: ast.Module, place: Place, other: ast.AST) -> str:
     """Write a file with one node exchanged."""
-    copied = copy.deepcopy(tree)
-    target = list(ast.walk(copied))[at]
-    for parent in ast.walk(copied):
-        for name, value in ast.iter_fields(parent):
-            if value is target:
-                setattr(parent, name, copy.deepcopy(other))
-            elif isinstance(value, list) and any(one is target for one in value):
-                setattr(parent, name, [copy.deepcopy(other) if v is target else v for v in value])
-    return ast.unparse(ast.fix_missing_locations(copied))
+    top = tree.body[place.number]
+    first = min(node.lineno for node in [top, *getattr(top, "decorator_list", ())])
+    taken = place.hang(other)
+    written = ast.unparse(tree.body[place.number])
+    place.hang(taken)
+    return "\n".join([*lines[: first - 1], written, *lines[top.end_lineno :]])

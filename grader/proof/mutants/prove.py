@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -71,6 +72,8 @@ def _prove(name: str, jobs: int, minutes: float | None, seed: int, write: bool) 
         of_folder = [v for v in verdicts if v.mutant.folder == folder]
         if of_folder:
             rows.append(_judge(folder, of_folder, figure, whole, write))
+        if name in ("", folder.name):
+            _none_is_gone(folder, figure)
     if write and whole:
         _write_score(rows)
     print("\n".join([*rows, *figure.lines()]))
@@ -101,10 +104,15 @@ def _mutants(folder: Path, name: str, stems: Iterable[str] | None = None) -> Ite
             continue
         if not (folder / f"{stem}.py").is_file():
             continue  # a variant need not have all chapters
-        for mutant in mutants_of(folder, stem):
+        for mutant in _made(folder, stem):
             # what helps the exercises of a chapter is part of the chapter
             if wanted is None or name == stem or f"{stem}.{mutant.function}" in wanted:
                 yield mutant
+
+
+@functools.lru_cache(maxsize=16)  # those of a folder: its list is held against them in the end
+def _made(folder: Path, stem: str) -> list[Mutant]:
+    return list(mutants_of(folder, stem))
 
 
 def _in_time(mutants: Iterable[Mutant], jobs: int, end: float) -> Iterator[Verdict]:
@@ -131,12 +139,14 @@ def _judge(folder: Path, verdicts: list[Verdict], figure: Figure, whole: bool, w
             f"{folder.name}: {key}\n        "
             + (f"listed, but told by {verdict.told_by}" if stale else verdict.search),
         )
-    if whole:
-        made = {v.mutant.key for v in verdicts}
-        for key in survivors.reasons.keys() - made:
-            figure.count(False, f"{folder.name}: {key}\n        listed, but no longer made")
     listed_alive = len(alive.keys() & survivors.reasons.keys())
     return f"| {folder.name} | {len(verdicts)} | {len(verdicts) - len(alive)} | {listed_alive} |"
+
+
+def _none_is_gone(folder: Path, figure: Figure) -> None:
+    made = {mutant.key for mutant in _mutants(folder, "")}
+    for key in Survivors(folder.name).reasons.keys() - made:
+        figure.count(False, f"{folder.name}: {key}\n        listed, but no longer made")
 
 
 def _write_score(rows: list[str]) -> None:

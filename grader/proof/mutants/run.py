@@ -57,24 +57,30 @@ class Verdict:
 
 def run_all(mutants: Iterable[Mutant], jobs: int) -> Iterator[Verdict]:
     """Run mutants, as many at a time as there are jobs; the order is kept."""
-    with get_context("spawn").Pool(jobs, _warm) as pool:
+    with get_context("spawn").Pool(jobs, _begin) as pool:
         yield from pool.imap(_run, mutants, chunksize=1)
 
 
-def _warm() -> None:
-    """Load everything once, and work out once what the checks expect."""
+def _begin() -> None:
     torch.set_num_threads(1)
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)  # what it imports is late
+
+
+@functools.cache
+def _warm(stem: str) -> None:
+    """Work out once what the checks of a chapter expect."""
     known = catalogue()
     judge = Judge(known, World(places.SOLUTIONS, known.names()), memory=EXPECTED)
     for exercise in known.exercises():
-        for check in exercise.checks:
-            judge.judge(check)
-    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+        if exercise.stem == stem:
+            for check in exercise.checks:
+                judge.judge(check)
     gc.freeze()
 
 
 def _run(mutant: Mutant) -> Verdict:
     """Fork, so that nothing that a mutant does is left for the next one."""
+    _warm(mutant.stem)
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
