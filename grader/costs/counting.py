@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torch import Tensor, UntypedStorage, nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from grader import nested
 from grader.costs.cost import Cost
@@ -98,6 +97,7 @@ class Alive:
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}
+        self._watched: dict[int, weakref.ref[UntypedStorage]] = {}
         self.now = 0
 
     def __contains__(self, key: int) -> bool:
@@ -126,11 +126,12 @@ class Alive:
             return 0
         self._sizes[key] = size
         self.now += size
-        weakref.finalize(storage, self._loses, key)
+        self._watched[key] = weakref.ref(storage, lambda _: self._loses(key))
         return size
 
     def _loses(self, key: int) -> None:
         self.now -= self._sizes.pop(key, 0)
+        del self._watched[key]
 
 
 # where the rows stand that these put into a tensor: no other numbers of it are written
@@ -154,7 +155,7 @@ class Counter(TorchDispatchMode):
         self._cost, self._alive, self._note = cost, alive, note
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = [one for one in tree_leaves((args, kwargs)) if isinstance(one, Tensor)]
+        given = [*_among(args), *_among(kwargs.values())] if kwargs else [*_among(args)]
         out = func(*args, **(kwargs or {}))
         self._cost.calls += 1
         # what goes in and is not known was made out of sight, such as by NumPy
@@ -163,10 +164,9 @@ class Counter(TorchDispatchMode):
         writes = _writes(func)
         place = PUTS.get(func.overloadpacket._qualified_op_name)
         put = args[place] if place is not None and place < len(args) else None
-        for one in tree_leaves(out):
-            if isinstance(one, Tensor):
-                count = put.numel() if isinstance(put, Tensor) else one.numel()
-                self._sees(one, worked_out=writes, count=count)
+        for one in _among((out,)):
+            count = put.numel() if isinstance(put, Tensor) else None
+            self._sees(one, worked_out=writes, count=count)
         return out
 
     def _sees(self, one: Tensor, *, worked_out: bool, count: int | None = None) -> None:
@@ -182,6 +182,15 @@ class Counter(TorchDispatchMode):
         if size > cost.largest:
             cost.largest = size
             self._note(cost, one)
+
+
+def _among(values: Iterable[Any]) -> Iterator[Tensor]:
+    """Go through the tensors that an operation takes or gives: by themselves or in lists."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _among(value)
 
 
 @functools.cache
