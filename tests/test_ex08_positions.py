@@ -253,6 +253,8 @@ REFUSALS = [
          refused("rotary_scores", lambda d: placed(d, 2, 3), _1=(2, 1, 7, 6))),
         ("`query` is [5, 6], without a batch, and `key` is [2, 7, 6]",
          refused("rotary_scores", placed, _1=(2, 7, 6))),
+        ("`query` is [2, 5, 6], a batch of 2, and `key` is [7, 6], without a batch",
+         refused("rotary_scores", placed, _0=(2, 5, 6))),
     ),
     refusal(
         "rotary_scores", "ValueError: `query` has an odd number of features.",

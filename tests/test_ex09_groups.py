@@ -454,6 +454,8 @@ REFUSALS = [
          lambda a, d: built(a, d)(d(2, 3, 5, 24), d(2, 1, 7, 24))),
         ("`x` is [5, 24], without a batch, and `memory` is [2, 7, 24]",
          lambda a, d: built(a, d)(d(5, 24), d(2, 7, 24))),
+        ("`x` is [2, 5, 24], a batch of 2, and `memory` is [7, 24], without a batch",
+         lambda a, d: built(a, d)(d(2, 5, 24), d(7, 24))),
     ),
     refusal(
         "GroupedQueryAttention", BROADCASTS,

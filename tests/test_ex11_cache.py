@@ -201,8 +201,9 @@ def rows_in(*sizes: int, batch: tuple[int, ...] = (), room: int = 2):
     return inputs
 
 
-def one_more_row(draw: Draw, *batch: int, length=64, capacity=300, d_k=5, d_v=3):
-    return capacity, [(draw(*batch, m, d_k, scale=1.3), draw(*batch, m, d_v)) for m in (length, 1)]
+def more_rows(draw: Draw, *batch: int, length=64, capacity=300, d_k=5, d_v=3, more=1):
+    sizes = length, more
+    return capacity, [(draw(*batch, m, d_k, scale=1.3), draw(*batch, m, d_v)) for m in sizes]
 
 
 def some_words(draw: Draw, *batch: int, n=7, d_k=5, d_v=3, room=2):
@@ -407,10 +408,11 @@ SPECIAL = [
 # How a step grows: what comes before it is made and not counted. Lengths are powers of two, where
 # buffers that grow are made anew. With --earlier reference only the output is seen of what earlier
 # chapters work out.
-ONE_MORE_ROW = caching(one_more_row, all_in_the_end, update, "one more row", before=filled)
-ONE_MORE_IN_A_BATCH = caching(
-    one_more_row, all_in_the_end, update, "one more row in a batch", before=filled, batch=(2,)
-)
+ONE_MORE_ROW = caching(more_rows, all_in_the_end, update, "one more row", before=filled)
+THREE_MORE_IN_A_BATCH = caching(
+    more_rows, all_in_the_end, update, "three more rows in a batch", before=filled, batch=(2,),
+    sizes={"more": 3},
+)  # fmt: skip
 ONE_MORE_WORD = attending(one_more_word, last_rows, attend, "one more word", before=attended)
 ONE_MORE_TOKEN = reading(one_more_token, last_layer_rows, read, "one more token", before=has_read)
 ONE_MORE_SEES_FEW = reading(
@@ -421,7 +423,7 @@ COSTS = [
     Growth(ONE_MORE_ROW, "largest", "length", (64, 256), 0, NOTHING_GROWS),
     Growth(ONE_MORE_ROW, "made", "length", (64, 256), 0, NOTHING_GROWS),
     Growth(ONE_MORE_ROW, "largest", "capacity", (300, 1200), 0, NOTHING_GROWS),
-    Growth(ONE_MORE_IN_A_BATCH, "largest", "length", (64, 256), 0, NOTHING_GROWS),
+    Growth(THREE_MORE_IN_A_BATCH, "largest", "length", (64, 256), 0, NOTHING_GROWS),
     Growth(ONE_MORE_WORD, "made", "length", (64, 256), 1, "A step of one word",
            least=lambda d_v, **_: d_v),
     Growth(ONE_MORE_WORD, "largest", "capacity", (300, 1200), 0, "A step of one word",

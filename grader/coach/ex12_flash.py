@@ -1403,15 +1403,16 @@ FINDINGS = (
             and found.at.startswith("n=")
         ),
         "The numbers are right, but there is one for each pair of a query and a key, q x k: "
-        "scores, weights or a mask. Work out one tile at a time, merge it, and let it go.",
+        "scores, weights or a mask, or the parts of all blocks at once. Work out one tile at a "
+        "time, merge it, and let it go.",
         GROWS,
     ),
     Common(
         "all_scores_kept",
         lambda found: found.kind == "cost" and found.label == COSTS["left"],
         "The numbers are right, but what is kept for the way back grows as the square: autograd "
-        "keeps each tile of a loop that it sees, and each mask, or your Function keeps its "
-        "weights. Write a "
+        "keeps each tile of a loop that it sees, each mask, and each copy of keys and values that "
+        "a checkpoint is handed, or your Function keeps its weights. Write a "
         "torch.autograd.Function that keeps log_sum, and make the scores of a tile again.",
         KEEPS,
     ),
