@@ -1,6 +1,6 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
-Twenty lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+Twenty-one lots, by people who had seen neither the suites nor the coach; each says what is wrong.
 They are told by the checks, and make up the classes that the benchmark grades. Behind its function
 stands in brackets which slip each is, or those that say it alike; where nothing does, no slip of
 ours says what is wrong. What the twelfth lot was called at first sight was judged by others who
@@ -13,7 +13,10 @@ rightly, 2 wrongly and 10 by no name. Of the 150 of the seventeenth 146: 129 rig
 wrongly and 4 by no name. Of the 120 of the nineteenth 120, of which one lacked an import: 112
 rightly, 2 wrongly and 5 by no name. Of the 140 of the twentieth 140, each of them rightly. These
 three had been asked for what students naturally do, the nineteenth for misfits of sizes above all;
-those before for what is not listed.
+those before for what is not listed. Of the twenty-first 40 are what students naturally do in
+the chapters beyond: 38 were rejected at first sight, each of them named rightly. Its last 14 are
+right in all numbers, by somebody who looked for costs that are not counted: of 24 such 9 were
+rejected at first sight.
 
 Two further lots are by people who looked for what no check draws: right answers, wrong in special
 cases alone. Of the 60 of the second 53 were rejected at first sight.
