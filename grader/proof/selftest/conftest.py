@@ -30,9 +30,33 @@ from grader.workers.forked import Starter
 from grader.workers.starting import starter_for
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let CI bound the time of the slow tests: what they find out, they find out another day."""
+    says = "when to begin no slow test any more, in seconds since 1970; they come last then"
+    parser.addoption("--slow-until", type=float, metavar="TIME", help=says)
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Let what tests begin hear Ctrl-C, even where they were begun in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.addinivalue_line("markers", "slow: takes minutes in all; CI runs it if there is time")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the slow tests last where their time is bounded."""
+    if config.getoption("slow_until") is not None:
+        items.sort(key=_is_slow)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin no slow test when the time is up."""
+    until = item.config.getoption("slow_until")
+    if until is not None and _is_slow(item) and time.time() > until:
+        pytest.skip("slow, and CI's time is up")
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -18,6 +18,7 @@ from grader.remote import lending
 from grader.remote.lifted import are_levels, lifted, within
 from grader.remote.talk import ByHeart
 
+pytestmark = pytest.mark.slow
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
 OVER_THE_REFERENCE = ("--earlier", "reference", "--only")
 

@@ -24,6 +24,7 @@ from grader.chapters import catalogue
 from grader.proof.selftest import hostile
 from grader.sandbox import offered
 
+pytestmark = pytest.mark.slow
 HOSTILE = hostile.all_of_them()
 NOBODY = "65534"
 SECRET = "SWORDFISH"

@@ -24,6 +24,7 @@ from grader.proof.selftest.test_plain_pytest import run
 from grader.stubs.pristine import Pristine
 from grader.written.folder import Folder
 
+pytestmark = pytest.mark.slow
 STEM = "ex04_softmax"
 SUITE = f"tests/test_{STEM}.py"
 NAMES = catalogue().names()

@@ -22,6 +22,7 @@ from grader.judging.judge import Judge
 from grader.judging.run import Setting
 from grader.proof.selftest.test_plain_pytest import run
 
+pytestmark = pytest.mark.slow
 SUITE = "tests/test_ex01_scores.py"
 TOP = "HERE = __import__('pathlib').Path(__file__).parent"
 REFUSED = {

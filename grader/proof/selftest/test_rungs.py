@@ -17,6 +17,7 @@ from grader.proof.second_device import NAME, is_possible, package
 from grader.sandbox import Isolation, offered
 from grader.sandbox.rungs import ORDER, highest
 
+pytestmark = pytest.mark.slow
 ALL = Isolation(
     "linux", landlock=7, seccomp=True, namespaces="root", spaces=("mount", "pid"), own_uid=True,
     capabilities=True, threads="own", limits=True,
