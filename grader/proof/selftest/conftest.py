@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the slow tests last where their time is bounded."""
     if config.getoption("slow_until") is not None:
-        items.sort(key=_is_slow)
+        items.sort(key=lambda item: (_is_slow(item), _is_of_a_pack(item)))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -56,7 +56,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def _is_slow(item: pytest.Item) -> bool:
-    return item.get_closest_marker("slow") is not None
+    return item.get_closest_marker("slow") is not None or _is_of_a_pack(item)
+
+
+def _is_of_a_pack(item: pytest.Item) -> bool:
+    return "released" in getattr(item, "fixturenames", ())
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -64,8 +68,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
     Much more: on a busy machine all takes three times as long, and what hangs is seen all the same.
     """
-    of_pack = "released" in getattr(item, "fixturenames", ())
-    item.add_marker(pytest.mark.timeout(1800 if of_pack else 600))
+    item.add_marker(pytest.mark.timeout(1800 if _is_of_a_pack(item) else 600))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,6 +16,7 @@ from grader import places
 from grader.chapters import ChapterError
 from grader.proof.selftest.written import STEM, copy_of_the_kit, put_example
 
+pytestmark = pytest.mark.slow
 NEW = "ex15_shares"
 CAPSTONE = "ex07_model"
 

@@ -24,6 +24,7 @@ from grader.cli import main
 from grader.reports import table
 from grader.results import CheckResult, SubmissionResult
 
+pytestmark = pytest.mark.slow
 EX01 = "ex01_scores"
 ONLY = ("--only", "dot_product")
 WRONG = "\n\ndef dot_product(a, b):\n    return (a * b).sum(-1) + 1\n"

@@ -18,7 +18,10 @@ from grader.remote import talk
 from grader.remote.held import chapters_in
 from grader.remote.talk import ByHeart
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="workers are forked from a nursery"),
+]
 STEM = "ex04_softmax"
 Told = list[tuple[str, str, str, str | None]]
 Hear = Callable[..., Told]

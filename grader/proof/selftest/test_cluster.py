@@ -24,7 +24,10 @@ from grader.reports import recipes
 from grader.reports.parts_line import PartsLine
 
 submitit = pytest.importorskip("submitit")
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="submitit needs POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name == "nt", reason="submitit needs POSIX"),
+]
 RECIPE = Path(recipes.__file__).parent / "many_machines.md"
 SBATCH = """#!{python}
 import os, re, subprocess, sys

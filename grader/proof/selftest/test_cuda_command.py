@@ -16,6 +16,7 @@ from grader.proof.cuda.spread import Both, Spread
 from grader.proof.figure import Figure
 from grader.proof.second_device import NAME, is_possible, package
 
+pytestmark = pytest.mark.slow
 LISTS = ("held:", "not held:", "not tried:")
 
 

@@ -18,6 +18,7 @@ from grader.judging.run import Setting, run
 from grader.proof.devices.caught import DEVICES, FEWEST
 from grader.proof.devices.programs import Program, programs
 
+pytestmark = pytest.mark.slow
 MISTAKES, RIGHT = list(programs("mistakes")), list(programs("right"))
 UNSEEN, ODD = list(programs("held_out_mistakes")), list(programs("held_out_right"))
 SETTING = Setting()

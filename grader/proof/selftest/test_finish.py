@@ -15,6 +15,7 @@ from grader.pictures import curve
 from grader.pictures.model import Curve, Picture, Row, pack, unpack
 from grader.proof.selftest.packs import run_in
 
+pytestmark = pytest.mark.slow
 TABLE = {"not like": "hate", "do like": "like"}
 IDS = ("not", "do", "like", "hate")
 

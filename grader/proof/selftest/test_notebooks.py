@@ -36,6 +36,7 @@ from grader.written.read import LARGEST, LONGEST_CELL, chapter_source
 from grader.written.source import twice
 from grader.written.started import started
 
+pytestmark = pytest.mark.slow
 SOFTMAX = ("softmax", "attention_weights")
 OVERFLOWS = """\
 def softmax(scores, dim=-1):

@@ -15,6 +15,7 @@ import pytest
 from grader import places
 from grader.chapters import catalogue
 
+pytestmark = pytest.mark.slow
 SUITE = "tests/test_ex04_softmax.py"
 WRONG = "scores.sum(dim, keepdim=True)"
 

@@ -21,6 +21,7 @@ from grader.reports import recipes
 from grader.reports.recipes import __main__ as command
 from grader.reports.recipes.gradescope_zip import build
 
+pytestmark = pytest.mark.slow
 RECIPES = Path(recipes.__file__).parent
 SCRIPTS = [RECIPES / "gradescope" / name for name in ("setup.sh", "run_autograder")]
 needs_bash = pytest.mark.skipif(os.name == "nt", reason="the platforms run Linux")

@@ -13,7 +13,10 @@ import pytest
 from grader.sandbox import Isolation, offered
 from grader.sandbox.isolation import LAYERS
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's own")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's own"),
+]
 KIT = Path(__file__).parents[3]
 NOBODY = "65534"
 needs_root = pytest.mark.skipif(

@@ -30,6 +30,7 @@ from grader.reports import recipes
 from grader.results import SubmissionResult
 from grader.sandbox import Isolation
 
+pytestmark = pytest.mark.slow
 ONLY = ("--only", "dot_product", "--device", "cpu")
 SEEDED = ("--seed", "5")
 SLOW = """

@@ -24,6 +24,7 @@ from grader.showing.sketch import Sketch
 from grader.showing.workbench import Stopped, Workbench
 from grader.suite.expected import NotRecorded, Tape
 
+pytestmark = pytest.mark.slow
 SOFTMAX = "\n\ndef softmax(scores, dim=-1):\n    {}\n"
 
 

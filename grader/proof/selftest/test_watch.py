@@ -23,6 +23,7 @@ if not sys.platform.startswith("linux"):
 
 from grader.proof.selftest.terminal import Terminal, left_of
 
+pytestmark = pytest.mark.slow
 STEM = "ex04_softmax"
 SOLVED = (places.SOLUTIONS / f"{STEM}.py").read_text(encoding="utf-8")
 WRONG = SOLVED.replace("return softmax(scores)", "return softmax(scores, -2)")

@@ -14,6 +14,7 @@ from grader import places
 from grader.answers.clock import Timekeeper, limit
 from grader.trouble import TimeLimit
 
+pytestmark = pytest.mark.slow
 # what Windows does not have: pytest-timeout falls back to its thread, which ends the process
 TAKEN_AWAY = """
 import os, signal
