@@ -230,10 +230,11 @@ def _whole(module: ast.Module) -> list[ast.stmt]:
 
 @_shape(2)
 def two_archives(into: Path, who: Author, files: Files, _: random.Random) -> HandedIn:
-    """Two archives in a folder: nobody knows which one counts."""
+    """Two archives in a folder, one further along: nobody knows which one counts."""
     (into / who.folder).mkdir()
-    for name in ("first try.zip", "final.zip"):
-        (into / who.folder / name).write_bytes(_zipped(_members(files)))
+    earlier = {stem: text + "\n\nUNDONE = True\n" for stem, text in files.items()}
+    for name, held in (("first try.zip", earlier), ("final.zip", files)):
+        (into / who.folder / name).write_bytes(_zipped(_members(held)))
     return HandedIn(who.folder, "named", whole=False)
 
 
