@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import time
@@ -40,7 +41,7 @@ OTHER_SEEDS = 5
 JUDGED, JUDGED_VARIANTS = 5, 3
 MISTAKES_AND_RIGHT = {"mistakes": mistakes_caught, "right": right_programs_let_through}
 
-Jobs = list[Future[list[Figure]]]
+Futures = list[Future[list[Figure]]]
 
 
 def prove(seed: int = 0, device: str = "cpu", names: Sequence[str] = (), jobs: int = 2) -> int:
@@ -191,7 +192,7 @@ def variant_accepted(folder: str, setting: Setting) -> list[Figure]:
     return [figure, folder_when_judged(known, path, outcomes, setting.seed)]
 
 
-def _each_variant(pool: Executor, setting: Setting) -> Jobs:
+def _each_variant(pool: Executor, setting: Setting) -> Futures:
     # the longest first, so that no core is left waiting for the last
     folders = sorted(places.variants(), key=lambda path: -len(list(path.iterdir())))
     return _each(pool, variant_accepted, [path.name for path in folders], setting)
@@ -301,13 +302,19 @@ def of_devices(which: str, setting: Setting) -> list[Figure]:
     return [MISTAKES_AND_RIGHT[which](catalogue(), setting)]
 
 
-def _each_exercise(pool: Executor, exercises: list[Exercise], setting: Setting) -> Jobs:
+def _each_exercise(pool: Executor, exercises: list[Exercise], setting: Setting) -> Futures:
     order = sorted(exercises, key=lambda e: -len(e.task.slips) * len(e.checks))
     return _each(pool, of_exercise, [exercise.full for exercise in order], setting)
 
 
-def _pool(jobs: int) -> Executor:
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+@contextlib.contextmanager
+def _pool(jobs: int) -> Iterator[Executor]:
+    """Prove so many at a time; after an error nothing is begun any more."""
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _each(
@@ -315,14 +322,14 @@ def _each(
     prove_one: Callable[[str, Setting], list[Figure]],
     names: Iterable[str],
     setting: Setting,
-) -> Jobs:
+) -> Futures:
     """Let each be proved in its turn."""
     return [pool.submit(prove_one, name, setting) for name in names]
 
 
-def _total(jobs: Jobs) -> list[Figure]:
+def _total(futures: Futures) -> list[Figure]:
     """Wait for them, and add up their figures."""
-    totals = added_up(figure for job in jobs for figure in job.result())
+    totals = added_up(figure for future in futures for figure in future.result())
     return sorted(totals, key=lambda figure: figure.title == TITLE)
 
 

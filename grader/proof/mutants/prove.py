@@ -72,8 +72,9 @@ def _prove(name: str, jobs: int, minutes: float | None, seed: int, write: bool) 
         of_folder = [v for v in verdicts if v.mutant.folder == folder]
         if of_folder:
             rows.append(_judge(folder, of_folder, figure, whole, write))
-        if name in ("", folder.name):
-            _none_is_gone(folder, figure)
+        if of_folder and (whole or name == folder.name):
+            made = (v.mutant for v in of_folder) if whole else _mutants(folder, name)
+            _none_is_gone(folder, made, figure)
     if write and whole:
         _write_score(rows)
     print("\n".join([*rows, *figure.lines()]))
@@ -110,7 +111,7 @@ def _mutants(folder: Path, name: str, stems: Iterable[str] | None = None) -> Ite
                 yield mutant
 
 
-@functools.lru_cache(maxsize=16)  # those of a folder: its list is held against them in the end
+@functools.lru_cache(maxsize=16)  # those of a folder: of a part its list is held against them all
 def _made(folder: Path, stem: str) -> list[Mutant]:
     return list(mutants_of(folder, stem))
 
@@ -143,9 +144,8 @@ def _judge(folder: Path, verdicts: list[Verdict], figure: Figure, whole: bool, w
     return f"| {folder.name} | {len(verdicts)} | {len(verdicts) - len(alive)} | {listed_alive} |"
 
 
-def _none_is_gone(folder: Path, figure: Figure) -> None:
-    made = {mutant.key for mutant in _mutants(folder, "")}
-    for key in Survivors(folder.name).reasons.keys() - made:
+def _none_is_gone(folder: Path, made: Iterable[Mutant], figure: Figure) -> None:
+    for key in Survivors(folder.name).reasons.keys() - {mutant.key for mutant in made}:
         figure.count(False, f"{folder.name}: {key}\n        listed, but no longer made")
 
 
