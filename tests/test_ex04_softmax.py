@@ -18,7 +18,14 @@ from grader.suite import (
     situation,
 )
 from grader.suite.arithmetic import softmax64, weights64
-from grader.suite.queries_and_keys import TRIANGLE, masks_for, open_mask, pattern, query_key
+from grader.suite.queries_and_keys import (
+    OF_EVERY_SHAPE,
+    TRIANGLE,
+    masks_for,
+    open_mask,
+    pattern,
+    query_key,
+)
 from grader.suite.your_own import (
     KEYS,
     PIECE,
@@ -305,11 +312,12 @@ def test_softmax_over_each_dimension(answer, draw):
 
 @check("attention_weights", about="edges", cites="None: everywhere")
 def test_attention_weights_with_masks_of_every_shape(answer, draw):
-    query, key = query_key(draw, 2, 3, q=4, k=5)
-    for mask in masks_for(draw, 2, 3, 4, 5):
-        want = attention_weights(query.double(), key.double(), mask)
-        with situation(f"a mask {list(mask.shape)}"):
-            same(answer.attention_weights(query, key, mask), want, like=query)
+    for batch, q, k in OF_EVERY_SHAPE:
+        query, key = query_key(draw, *batch, q=q, k=k)
+        for mask in masks_for(draw, *batch, q, k):
+            want = attention_weights(query.double(), key.double(), mask)
+            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
+                same(answer.attention_weights(query, key, mask), want, like=query)
 
 
 @check("softmax", about="dtypes", cites="A slice sums to 1")

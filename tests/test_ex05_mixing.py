@@ -20,7 +20,14 @@ from grader.suite import (
     vary,
 )
 from grader.suite.arithmetic import attention64, weights64
-from grader.suite.queries_and_keys import TRIANGLE, masks_for, open_mask, pattern, query_key
+from grader.suite.queries_and_keys import (
+    OF_EVERY_SHAPE,
+    TRIANGLE,
+    masks_for,
+    open_mask,
+    pattern,
+    query_key,
+)
 from grader.suite.your_own import READY_ATTENTION, no_ready_attention, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -118,6 +125,10 @@ def rows_of_zeros(draw: Draw):
     return draw(5, 7) * draw.tensor([[1], [0], [1], [0], [2]]), draw(7, 3)
 
 
+def weights_of_zero(draw: Draw):
+    return draw(5) * draw.tensor([1, 0, 1, 0, 1]), draw(5, 7)
+
+
 def no_tokens(draw: Draw):
     return draw(0), draw(0, 7)
 
@@ -171,8 +182,10 @@ CROSS = Case("cross_attention", two_sequences, cross_attention)
 CROSS_MASKED = Case("cross_attention", two_sequences_masked, cross_attention, "masked")
 CASES = [COMBINATION, MIX, ATTENTION, MASKED, SELF, SELF_CAUSAL, CROSS, CROSS_MASKED]
 SPECIAL = [
+    Case("linear_combination", weights_of_zero, linear_combination, "weights_of_zero",
+         everywhere=True),
     Case("mix_values", rows_of_zeros, mix_values, "rows_of_zeros",
-         cites="The weights are taken as they are"),
+         cites="The weights are taken as they are", everywhere=True),
     Case("attention", causal_mask, attention, "causal"),
     Case("attention", query_masked, attention, "query_masked", cites=NOTHING, everywhere=True),
     Case("attention", all_masked, attention, "all_masked", cites=NOTHING, everywhere=True),
@@ -429,11 +442,12 @@ globals().update(checks_by_law(CASES, SPECIAL, in_any_words(REFUSALS, *OWN_WORDS
 
 @check("attention", about="edges", cites=EVERYWHERE)
 def test_attention_with_masks_of_every_shape(answer, draw):
-    given = qkv(draw, 2, 3, q=4, k=5)
-    for mask in masks_for(draw, 2, 3, 4, 5):
-        want = attention(*map(exact, given), mask)
-        with situation(f"a mask {list(mask.shape)}"):
-            same(answer.attention(*given, mask), want, like=given[0])
+    for batch, q, k in OF_EVERY_SHAPE:
+        given = qkv(draw, *batch, q=q, k=k)
+        for mask in masks_for(draw, *batch, q, k):
+            want = attention(*map(exact, given), mask)
+            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
+                same(answer.attention(*given, mask), want, like=given[0])
 
 
 # document 002: three tokens, and the layers that its seed gives, with more digits than it prints

@@ -39,7 +39,14 @@ from grader.suite.laws.layouts import SCATTERED
 from grader.suite.module_case import look_at_weights
 from grader.suite.modules import attention_layers, in_every_mode, runs_on, stepped
 from grader.suite.promises import LEAVES
-from grader.suite.queries_and_keys import TRIANGLE, masks_for, open_mask, pattern, some_mask
+from grader.suite.queries_and_keys import (
+    OF_EVERY_SHAPE,
+    TRIANGLE,
+    masks_for,
+    open_mask,
+    pattern,
+    some_mask,
+)
 from grader.suite.your_own import PIECE, READY_ATTENTION, ROWS, no_ready_attention, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -384,11 +391,12 @@ def test_multi_head_is_your_own(answer, draw):
 
 @check("multi_head", about="edges", cites=EVERYWHERE)
 def test_multi_head_with_masks_of_every_shape(answer, draw):
-    *given, n_heads = qkv(draw, 2, 3, q=4, k=5, n_heads=2)
-    for mask in masks_for(draw, 2, 3, 4, 5):
-        want = multi_head(*map(exact, given), n_heads, mask)
-        with situation(f"a mask {list(mask.shape)}"):
-            same(answer.multi_head(*given, n_heads, mask), want, like=given[0])
+    for batch, q, k in OF_EVERY_SHAPE:
+        *given, n_heads = qkv(draw, *batch, q=q, k=k, n_heads=2)
+        for mask in masks_for(draw, *batch, q, k):
+            want = multi_head(*map(exact, given), n_heads, mask)
+            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
+                same(answer.multi_head(*given, n_heads, mask), want, like=given[0])
 
 
 @check("split_heads", about="calls", cites="With d_model 6 and 2 heads")
@@ -779,10 +787,12 @@ def test_module_in_every_mode(answer, draw):
 @check("MultiHeadAttention", about="edges", cites=EVERYWHERE)
 def test_module_with_masks_of_every_shape(answer, draw):
     weights = draw_weights(draw, 6, bias=True)
-    layer, x, memory = make_layer(answer, draw, weights), draw(2, 5, 6), draw(2, 7, 6)
-    for mask in masks_for(draw, 2, 5, 7):
-        with situation(f"a mask {list(mask.shape)}"):
-            same(call(layer, x, memory, mask), right(x, memory, mask, weights, 3), like=x)
+    layer = make_layer(answer, draw, weights)
+    for batch, q, k in OF_EVERY_SHAPE[1:]:
+        x, memory = draw(*batch, q, 6), draw(*batch, k, 6)
+        for mask in masks_for(draw, *batch, q, k):
+            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
+                same(call(layer, x, memory, mask), right(x, memory, mask, weights, 3), like=x)
 
 
 @check("MultiHeadAttention", about="shapes", cites=Rule("sizes"))

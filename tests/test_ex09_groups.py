@@ -22,7 +22,7 @@ from grader.suite import (
     vary,
 )
 from grader.suite.arithmetic import attention64, heads64
-from grader.suite.queries_and_keys import masks_for, open_mask
+from grader.suite.queries_and_keys import OF_EVERY_SHAPE, masks_for, open_mask
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -273,7 +273,7 @@ SPECIAL = [
     masked("two_batches", lambda draw: (*qkv(draw, 2, 3), draw.mask(3, 1, 7))),
     masked("query_masked", query_masked, NOTHING),
     masked("all_masked", all_masked, NOTHING),
-    *map(bytes_of, (torch.float64, torch.bfloat16, torch.int8)),
+    *map(bytes_of, (torch.float64, torch.bfloat16, torch.int8, torch.uint8, torch.int32)),
     Case("cache_bytes", nothing_kept, cache_bytes, "nothing_kept"),
     layer("one_head_of_keys", of_layer(1, 5)),
     layer("as_many_heads_of_keys", of_layer(5, 1)),
@@ -512,11 +512,12 @@ def test_grouped_attention_by_index(answer, draw, sizes):
 
 @check("grouped_attention", about="edges", cites=EVERYWHERE)
 def test_grouped_attention_with_masks_of_every_shape(answer, draw):
-    given = qkv(draw, 2)
-    for mask in masks_for(draw, 2, 5, 7):
-        with situation(f"a mask {list(mask.shape)}"):
-            want = grouped_attention(*map(exact, given), mask)
-            same(answer.grouped_attention(*given, mask), want, like=given[0])
+    for batch, q, k in OF_EVERY_SHAPE[1:]:
+        given = qkv(draw, *batch, q=q, k=k)
+        for mask in masks_for(draw, *batch, q, k):
+            with situation(f"scores {[*batch, q, k]} of each head and a mask {list(mask.shape)}"):
+                want = grouped_attention(*map(exact, given), mask)
+                same(answer.grouped_attention(*given, mask), want, like=given[0])
 
 
 @check("cache_bytes")

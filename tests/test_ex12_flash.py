@@ -24,7 +24,7 @@ from grader.suite.arithmetic import attention64, softmax64
 from grader.suite.compare import holds
 from grader.suite.devices import on_a_gpu
 from grader.suite.laws.gradients import pulled
-from grader.suite.queries_and_keys import masks_for, open_mask, pattern
+from grader.suite.queries_and_keys import OF_EVERY_SHAPE, masks_for, open_mask, pattern
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 EVERYWHERE = "None: everywhere"
@@ -476,11 +476,12 @@ def test_partial_attention_by_hand(answer, draw, keys):
 
 @check("partial_attention", about="edges", cites=EVERYWHERE)
 def test_partial_attention_with_masks_of_every_shape(answer, draw):
-    given = qkv(draw, 2, 3, q=4, k=5)
-    for mask in masks_for(draw, 2, 3, 4, 5):
-        want = partial_attention(*map(exact, given), mask)
-        with situation(f"a mask {list(mask.shape)}"):
-            same(answer.partial_attention(*given, mask), want, like=given[0])
+    for batch, q, k in OF_EVERY_SHAPE:
+        given = qkv(draw, *batch, q=q, k=k)
+        for mask in masks_for(draw, *batch, q, k):
+            want = partial_attention(*map(exact, given), mask)
+            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
+                same(answer.partial_attention(*given, mask), want, like=given[0])
 
 
 # Merging: by hand, in any order, and where nothing is open

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from grader import __version__
 from grader.batch import store
-from grader.batch.bench import Limits, NoBench
 from grader.batch.by_course import course_for, score_of, scored
 from grader.batch.cluster import Cluster, Parted, grade_on
 from grader.batch.devices import Usable, devices_of, named_in, try_devices
@@ -24,11 +23,12 @@ from grader.batch.record import record_of
 from grader.batch.shard import Shard, keys, shard_of
 from grader.batch.slots import side_by_side
 from grader.batch.sources import Told
-from grader.batch.stopping import StopAsked
+from grader.batch.stopping import NoJudge, StopAsked
 from grader.batch.submissions import Submission, find
 from grader.batch.wanted import Wanted, reports_for
 from grader.chapters import Catalogue, Exercise, catalogue
 from grader.course.settings import Course
+from grader.hearings.hearing import Limits
 from grader.reports import table
 from grader.reports.text import for_log
 from grader.results import DeviceState, Earlier, Run, SubmissionResult
@@ -102,7 +102,7 @@ def grade(request: GradeRequest) -> int:
         with contextlib.suppress(OSError):  # the terminal may be what is gone
             print(f"grader: {_farewell(stop, len(submissions), request.results)}", file=sys.stderr)
         return 128 + stop.number
-    except NoBench as none:
+    except NoJudge as none:
         raise ValueError(str(none)) from none
     if request.duplicates == "best":
         worth = partial(score_of, course, run)

@@ -10,14 +10,15 @@ from pathlib import PurePath
 from typing import TypeVar, cast
 
 from grader import places
-from grader.batch.bench import BatchStopped, GradingError, NoBench
 from grader.batch.names import shortened
 from grader.batch.plan import GradingPlan, content
 from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Told, Unusable
+from grader.batch.stopping import BatchStopped, NoJudge
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
 from grader.chapters import Exercise
+from grader.hearings.process import GradingError
 from grader.results import CheckResult, ExerciseResult, SubmissionResult
 from grader.written.shapes import Shapes
 
@@ -46,7 +47,7 @@ def grade_one(
 
     Raises:
         BatchStopped: the batch was stopped meanwhile.
-        NoBench: no submission can be graded here.
+        NoJudge: no submission can be graded here.
     """
     try:
         told = Told()
@@ -64,7 +65,7 @@ def grade_one(
         counted = tried if plan.named else _begun(tried, found)
         shapes = reader.shapes(files) if plan.with_shapes else {}
         return _put_together(submission, plan, counted, found, seed, told, shapes), found is known
-    except (BatchStopped, NoBench):
+    except (BatchStopped, NoJudge):
         raise
     except (Unusable, GradingError, OSError) as problem:
         return _ungradable(submission, str(problem), reader), False

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
@@ -22,6 +20,7 @@ from typing import Any, NamedTuple
 from grader.batch.reading import held, is_plain, read
 from grader.batch.sources import Told, Unusable
 from grader.batch.uploads import Place
+from grader.processes.child import end_with_parent
 from grader.written.shapes import Shapes, shapes
 
 # for a submission: seconds of the processor, and bytes of addresses
@@ -179,7 +178,7 @@ class SubmissionReader:
 def _serve(connection: Connection, seconds: int, memory: int) -> None:
     """Be the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     _limit_memory(memory)
     connection.send(None)
     with contextlib.suppress(EOFError, ConnectionError):
@@ -205,14 +204,6 @@ def _answer(about: Asked, names: Names) -> object:
         return held(about.place)
     told = Told()
     return read(about, names, told), told
-
-
-def _end_with_parent() -> None:
-    """End when the process that started this one does, however it ends."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-    os._exit(1)
 
 
 def _limit_memory(most: int) -> None:

@@ -1,4 +1,4 @@
-"""Submissions side by side: each slot is a thread with a bench, and takes the next that waits."""
+"""Submissions side by side: each slot is a thread with a judge, and takes the next that waits."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from grader.batch.bench import BatchStopped, Bench, NoBench
 from grader.batch.grade import grade_one
 from grader.batch.plan import GradingPlan
 from grader.batch.reader import SubmissionReader
-from grader.batch.stopping import StopAsked, heard, signals_are_for_others
+from grader.batch.stopping import BatchStopped, NoJudge, StopAsked, heard, signals_are_for_others
 from grader.batch.store import Store
 from grader.batch.submissions import Submission
+from grader.hearings.process import GradingError, JudgeProcess
 from grader.results import CheckResult, SubmissionResult
 from grader.workers import cores
 
@@ -39,7 +40,7 @@ def side_by_side(
 
     Raises:
         StopAsked: by a signal; what was running is ended, nothing of ours is left.
-        NoBench: nothing can be graded here.
+        NoJudge: nothing can be graded here.
     """
     waiting = deque(enumerate(submissions))
     said: queue.SimpleQueue[Graded | int | BaseException] = queue.SimpleQueue()
@@ -93,7 +94,7 @@ def _end(slots: Sequence[Slot]) -> None:
 
 
 class Slot(threading.Thread):
-    """Grades one submission after the other on a bench that is opened when first needed."""
+    """Grades one submission after the other with a judge that is started when first needed."""
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class Slot(threading.Thread):
         super().__init__(daemon=True)
         self._waiting, self._said, self._plan, self._store = waiting, said, plan, store
         self._core = core
-        self._bench: Bench | None = None
+        self._judge: JudgeProcess | None = None
         self._reader = SubmissionReader()
         self._opened_before = self._stopped = False
 
@@ -126,15 +127,15 @@ class Slot(threading.Thread):
             self._close()
 
     def _graded(self, submission: Submission) -> tuple[SubmissionResult, bool]:
-        return grade_one(submission, self._plan, self._judge, self._reader, self._store)
+        return grade_one(submission, self._plan, self._results, self._reader, self._store)
 
     def stop(self) -> None:
         """End what is being graded; from any thread."""
         self._stopped = True
         self._reader.stop()
-        bench = self._bench
-        if bench is not None:
-            bench.stop()
+        judge = self._judge
+        if judge is not None:
+            judge.stop()
 
     def _mine(self) -> Iterator[tuple[int, Submission]]:
         while not self._stopped:
@@ -143,32 +144,42 @@ class Slot(threading.Thread):
             except IndexError:
                 return
 
-    def _judge(self, files: Mapping[str, bytes], seed: int) -> dict[str, list[CheckResult]]:
-        bench = self._bench or self._open()
+    def _results(self, files: Mapping[str, bytes], seed: int) -> dict[str, list[CheckResult]]:
+        """Give every check a result on every device, in order."""
+        plan, judge = self._plan, self._judge or self._open()
+        names = [exercise.full for exercise in plan.exercises_in(files)]
         try:
-            return bench.grade(files, self._plan.exercises_in(files), self._plan.devices, seed)
-        except BaseException:
+            return {
+                device: judge.hear(files, names, device, seed, plan.limits)
+                for device in plan.devices
+            }
+        except BaseException as problem:
             self._close()  # whatever broke it is not to meet the next submission
+            if self._stopped and isinstance(problem, GradingError):
+                raise BatchStopped from None
             raise
 
-    def _open(self) -> Bench:
+    def _open(self) -> JudgeProcess:
         plan = self._plan
         try:
             # known before it is ready, so that it can be stopped while it is starting
-            self._bench = Bench(plan.limits, plan.isolation, self._core, plan.earlier, plan.on_gpu)
-            self._bench.__enter__()
+            self._judge = JudgeProcess(
+                plan.isolation, (Path.home(),), self._core, plan.earlier, plan.on_gpu
+            )
+            self._judge.wait()
         except Exception as problem:
+            self._close()
             if self._stopped:
                 raise BatchStopped from None
             if self._opened_before:
                 raise
-            raise NoBench(str(problem)) from problem
+            raise NoJudge(str(problem)) from problem
         self._opened_before = True
         if self._stopped:
             raise BatchStopped
-        return self._bench
+        return self._judge
 
     def _close(self) -> None:
-        bench, self._bench = self._bench, None
-        if bench is not None:
-            bench.__exit__(None, None, None)
+        judge, self._judge = self._judge, None
+        if judge is not None:
+            judge.close()

@@ -23,6 +23,14 @@ class StopAsked(Exception):
         self.number, self.done = number, done
 
 
+class BatchStopped(Exception):
+    """The batch was stopped while a submission was judged; of that one nothing is known."""
+
+
+class NoJudge(Exception):
+    """No submission at all can be graded here; the sentence says why."""
+
+
 @contextlib.contextmanager
 def heard(act: Callable[[int], None]) -> Iterator[None]:
     """Call `act` with the number of each signal that asks to end, instead of ending at once."""

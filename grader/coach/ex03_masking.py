@@ -177,6 +177,13 @@ def always_three(n, device=None):
     return _causal(3, device)
 
 
+@causal_mask.slip(NUMBER)
+def cut_from_a_block_of_128(n, device=None):
+    """Your mask is cut from one of 128 positions: for more of them it is too small. Make it of
+    n."""
+    return _causal(min(n, 128), device)
+
+
 @causal_mask.slip(CAUSAL)
 def with_a_batch(n, device=None):
     """There is one dimension too many: the mask is [n, n], it broadcasts to a batch by itself."""
@@ -586,6 +593,15 @@ def new_dimensions_in_the_middle(scores, mask):
     belong in front, and torch puts them there by itself."""
     while mask.dim() < scores.dim():
         mask = mask.unsqueeze(min(1, mask.dim()))
+    return _closed(scores, mask, -torch.inf)
+
+
+@apply_mask.slip(SMALLER)
+def queries_taken_for_sequences(scores, mask):
+    """A mask [q, k] was taken for one of [batch, k], as there are as many queries as sequences: it
+    is the same for all sequences. Sizes line up from the right."""
+    if mask.dim() == 2 and scores.dim() > 2 and len(mask) == len(scores):
+        mask = mask.reshape(-1, *[1] * (scores.dim() - 2), mask.shape[-1])
     return _closed(scores, mask, -torch.inf)
 
 

@@ -203,6 +203,13 @@ def negative_weights_dropped(weights, tokens):
 
 
 @_combination_slip(AS_THEY_ARE)
+def tokens_without_weight_left_out(weights, tokens):
+    """Tokens with a weight of 0 are left out: that changes no value, but their weights then get no
+    gradient. Take all of them."""
+    return weights[weights != 0] @ tokens[weights != 0]
+
+
+@_combination_slip(AS_THEY_ARE)
 def weights_without_signs(weights, tokens):
     """The signs of the weights are lost: take the weights as they are, also below 0."""
     return weights.abs() @ tokens
@@ -437,6 +444,13 @@ def one_softmax_for_the_table(query, key, value, mask=None):
     its keys."""
     scores = _closed(_scores(query, key), mask)
     return _softmax(scores.flatten(-2)).reshape(scores.shape) @ value
+
+
+@attention.slip(BLIND)
+def single_key_always_open(query, key, value, mask=None):
+    """Where there is a single key, the mask is dropped: it may be masked, too, and the query then
+    gets zeros."""
+    return _attend(query, key, value, None if key.shape[-2] == 1 else mask)
 
 
 @attention.slip(SCALE)

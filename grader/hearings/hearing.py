@@ -64,7 +64,7 @@ class Hearing:
         limits: for this submission.
         memory: what the known slips give, remembered from other submissions of the same seed.
         by_heart: what was said in checks that passed, remembered from other submissions.
-        stand_ins: wrong functions of the kit's own in the place of exercises, in a proof.
+        planted: wrong functions of the kit's own in the place of exercises, in a proof.
         earlier: what stands for the exercises of earlier chapters, by their full names.
         lacks: what its device cannot do.
         spent: seconds that the submission has taken already.
@@ -78,7 +78,7 @@ class Hearing:
     limits: Limits = field(default_factory=Limits)
     memory: SlipMemory = field(default_factory=SlipMemory)
     by_heart: ByHeart | None = None
-    stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    planted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     earlier: Mapping[str, Any] = field(default_factory=dict)
     lacks: Collection[str] = ()
     spent: float = 0.0
@@ -91,11 +91,11 @@ class Hearing:
         self._most = CHECKS * self.limits.seconds
         # what comes from here decides; the spare is for looking into what went wrong
         self._deciding, self._spare = self._world(), self._world()
-        place = self._deciding.place
+        place = self._deciding.workers_device
         self.judge = Judge(
             self._of_answer(), self._deciding, Setting("cpu", self.seed, place), spare=self._spare,
             memory=self.memory, by_heart=self._run_by_heart if self.by_heart else None,
-            proving=bool(self.stand_ins),
+            proving=bool(self.planted),
         )  # fmt: skip
 
     def _of_answer(self) -> Catalogue:
@@ -184,7 +184,7 @@ class Hearing:
         home = devices.indexed(self.device)
         devices.name_only(home)
         names = self.catalogue.names()
-        job = WorkerJob(names, home, self.limits.memory, self.stand_ins)
+        job = WorkerJob(names, home, self.limits.memory, self.planted)
         return RemoteWorld(
             lambda: self.starter.start(job), self.sources, names, self.limits.seconds, home,
             self.earlier, self.lacks,

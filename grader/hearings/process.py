@@ -6,9 +6,7 @@ import contextlib
 import functools
 import gc
 import multiprocessing
-import os
 import signal
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.hearings.hearing import Limits
+from grader.processes.child import end_with_parent
 from grader.remote.patience import LOOSELY
 from grader.results import CheckResult, Earlier
 from grader.sandbox import Isolation
@@ -131,7 +130,7 @@ def serve(
 ) -> None:
     """Be the judge."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _end_with_parent()
+    end_with_parent()
     from grader.workers.cores import keep_to, one_core
 
     keep_to(set() if core is None else {core})
@@ -189,14 +188,3 @@ def _heard(request: Any, hearings: Any, memory_of: Any) -> Iterator[list[CheckRe
         yield None
     except NurseryError as problem:
         yield str(problem)
-
-
-def _end_with_parent() -> None:
-    """End when the process that started this one does, however it ends."""
-    if sys.platform == "linux":
-        from grader.sandbox.kernel import PR_SET_PDEATHSIG, prctl
-
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        parent = multiprocessing.parent_process()
-        if parent is not None and os.getppid() != parent.pid:
-            os._exit(0)  # it was gone before

@@ -214,7 +214,8 @@ def _first_difference(found: Finding) -> str:
 
 
 def _digits(value: float) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    # minus zero is a zero like any other
+    return f"{value + 0.0:.6g}" if isinstance(value, float) else str(value)
 
 
 def _clip(text: str) -> str:

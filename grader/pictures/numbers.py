@@ -21,6 +21,7 @@ def number(value: Number, digits: int = 3, *, fixed: bool = False) -> str:
         return str(value)
     if value != value or abs(value) == float("inf"):
         return {"nan": "nan", "inf": "inf", "-inf": "-inf"}[str(value)]
+    value += 0.0  # minus zero is a zero like any other
     small = not fixed and abs(value) < 0.5 * 10.0**-digits
     if value and (abs(value) >= 1e4 or small):
         return f"{value:.1e}"

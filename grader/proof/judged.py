@@ -44,10 +44,10 @@ def same_when_judged(
 ) -> Figure:
     """Hold the outcomes of a wrong function in this process against those from another one."""
     figure = Figure(TITLE)
-    stand_ins = {exercise.full: ("grader.proof.stand_ins", how, exercise.full, name)}
+    planted = {exercise.full: ("grader.proof.planted", how, exercise.full, name)}
     hearing = Hearing(
         known, starter(), chapters_in(places.SOLUTIONS), "cpu", seed, UNHURRIED,
-        stand_ins=stand_ins, memory=memory or SlipMemory(), by_heart=BY_HEART,
+        planted=planted, memory=memory or SlipMemory(), by_heart=BY_HEART,
     )  # fmt: skip
     with contextlib.closing(hearing):
         for check, here in zip(exercise.checks, outcomes, strict=True):

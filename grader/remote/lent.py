@@ -37,7 +37,7 @@ class LentModule(nn.Module):
         leaves += [w for w in self.parameters() if w.requires_grad]
         reply = worker.ask("forward", {**say, **self.kit_state(parcel)}, parcel)
         if "token" in reply.header:
-            worker.went_through[reply.header["token"]] = self
+            worker.objects.went_through[reply.header["token"]] = self
         return joined(worker, reply, leaves, device)
 
     def kit_state(self, parcel: Parcel) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class LentModule(nn.Module):
         own = all(first.get(path) is weight for path, weight in trees.parameters(self))
         return {
             "lent": self.kit_number,
-            "copy": not own or self.kit_worker.lent.get(self.kit_number) is not self,
+            "copy": not own or self.kit_worker.objects.lent.get(self.kit_number) is not self,
             "weights": trees.weights(self, parcel),
             "extras": extras(self, first, parcel),
             "training": [[path, part.training] for path, part in trees.paths(self)],
@@ -164,11 +164,11 @@ def lent_class(worker: Worker, number: int, name: str) -> type[nn.Module]:
 def lent_module(worker: Worker, inner: Any, message: Opened) -> nn.Module:
     """Return a module that the judge lends; one that is known already gets its state anew."""
     number = inner["number"]
-    known = worker.lent.get(number)
+    known = worker.objects.lent.get(number)
     if known is None:
         known = handed(inner["source"], inner["tree"]["parts"][0][1])
-        worker.first[number] = furnish(worker, known, inner, message)
-    first = worker.first.get(number) or known.__dict__["kit_first"]
+        worker.objects.first[number] = furnish(worker, known, inner, message)
+    first = worker.objects.first.get(number) or known.__dict__["kit_first"]
     for paths, values, wants in trees.weights_of(inner["tree"]["weights"], message):
         for path in paths[:1]:
             first.setdefault(path, trees.at(known, path))
@@ -214,7 +214,7 @@ def furnish(worker: Worker, module: nn.Module, inner: Any, message: Opened) -> d
             layer.num_embeddings, layer.embedding_dim = layer.weight.shape
             layer.padding_idx = layer.max_norm = None
             layer.norm_type, layer.scale_grad_by_freq, layer.sparse = 2.0, False, False
-    worker.lent[inner["number"]] = module
+    worker.objects.lent[inner["number"]] = module
     return dict(trees.parameters(module))
 
 

@@ -120,11 +120,11 @@ class Twin:
         """Move to a dtype, and to the other side's device; not where nothing would change."""
         floats = [weight for weight in self.weights() if weight.is_floating_point()]
         wanted = dtype or (floats[0].dtype if floats else torch.float32)
-        if self.world.place == "cpu" and all(weight.dtype == wanted for weight in floats):
+        if self.world.workers_device == "cpu" and all(weight.dtype == wanted for weight in floats):
             return
         say = {"module": self.number, "dtype": NAMES[wanted]}
         reply = self.world.ask("to", say)
-        with self.world._sense():
+        with self.world.makes_sense():
             self.take(reply.header.get("tree", {}).get("weights"), [], reply)
 
     def load(self, path: str, weights: dict[str, Any], strict: bool) -> Any:
@@ -134,7 +134,7 @@ class Twin:
         say = {"module": self.number, "path": path, "own": own, "strict": strict,
                "weights": parcel.pack(weights)}  # fmt: skip
         reply = self.world.ask("load_state", say, parcel)
-        with self.world._sense():
+        with self.world.makes_sense():
             self.take(reply.header.get("tree"), [], reply)
             missing, unexpected = (words(reply.header.get(n)) for n in ("missing", "unexpected"))
         return _IncompatibleKeys(missing, unexpected)
@@ -145,7 +145,7 @@ class Twin:
         reply = self.world.ask("attribute", say)
         if "value" not in reply.header:
             raise AttributeError(f"'{type(mirror).__name__}' object has no attribute '{name}'")
-        with self.world._sense():
+        with self.world.makes_sense():
             return reply.unpack(reply.header["value"])
 
     def take(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,41 +18,28 @@ from torch import Tensor, nn
 
 from grader import devices, nested
 from grader.answers.door import around
-from grader.answers.switches import OF_CALLS
 from grader.costs import Counting
-from grader.dry_run import ELSEWHERE, Crossing, heard
+from grader.dry_run import ELSEWHERE, Crossing
 from grader.reading.calls import goes_back_its_own_way
 from grader.reading.families import Family
 from grader.remote import raised
-from grader.remote.channel import Channel, WireError
+from grader.remote.channel import WireError
 from grader.remote.chapters_there import ChaptersThere, Sources
 from grader.remote.claims import Opaque, opaque, vast, words
-from grader.remote.end import End
 from grader.remote.function import RemoteFunction
 from grader.remote.held import SUBMISSION
 from grader.remote.inputs_after import InputsAfter
 from grader.remote.lending import Lending, how_lent
 from grader.remote.mirror import Mirror, Twin, mirrored
-from grader.remote.patience import Patience
-from grader.remote.process import Ending, Process
+from grader.remote.observed import Observed
+from grader.remote.process import Process
+from grader.remote.supervisor import Supervisor
 from grader.remote.talk import ByHeart, Glance, Message, Talk
-from grader.remote.wire import NAMES, Opened, Parcel, TooLarge
-from grader.trouble import BrokenFile, Hangs, HangsError, Lost, printable
-
-# more ready-made calls than anybody reads of
-MOST_SEEN = 100
-# stands for the pipe until there is one
-_NOWHERE = Channel(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-# seconds of work that a worker may need to begin on a GPU
-CONTEXT_LIMIT = 120.0
-LONGEST_REASON = 200
+from grader.remote.wire import NAMES, Opened, Parcel
+from grader.trouble import BrokenFile, Hangs, HangsError
 
 
-class BrokenDevice(Exception):
-    """A worker's device does nothing more."""
-
-
-class RemoteWorld(End):
+class RemoteWorld(Supervisor):
     """Answers in another process.
 
     Args:
@@ -76,20 +62,15 @@ class RemoteWorld(End):
         earlier: Mapping[str, Any] | None = None,
         lacks: Collection[str] = (),
     ) -> None:
-        self.lacks = lacks
+        super().__init__(start, seconds, home, lacks)
         self.earlier = earlier or {}
-        self._start, self.sources, self.names = start, sources, names
-        self.patience = Patience(seconds)
+        self.sources, self.names = sources, names
         self.folder = SUBMISSION
-        self.place = home
-        self.process: Process | None = None
         self.loading: str | None = None
-        self.warnings: list[str] = []
         self._sources = Sources(sources)
         self._own_way_back = goes_back_its_own_way(sources.values())
-        super().__init__(_NOWHERE, trusted=False)
         self._replaced: dict[str, Any] = {}
-        self._fresh()
+        self.forget_worker()
         self.begin(0)
 
     # ---- what the suites and the judge see ----
@@ -110,17 +91,11 @@ class RemoteWorld(End):
         self.number = 0
         self._inputs = InputsAfter()
         self.became = self._inputs.became
-        self.switches_left: list[tuple[str, str]] = []
+        self._observed = Observed(self.called)
+        self.switches_left = self._observed.switches_left
         self._calling = ""
         if self.channel.talk is None:  # else the check goes on, and so does its clock
-            self._new_check()
-        self._notice: Family | None = None
-        self._way: Crossing | None = None
-        self._crossed = 0
-        self.counting: Counting | None = None
-        self._counts: Counting | None = None
-        self._counted = 0
-        self._seen: list[str] = []
+            self.new_check()
         self._generators: dict[int, torch.Generator] = {}
         self._twins: dict[int, Twin] = {}
         self.lending.forget(keep={**self.earlier, **self._replaced})
@@ -129,18 +104,24 @@ class RemoteWorld(End):
     @property
     def crossing(self) -> Crossing | None:
         """The way to a pretended machine, while calls are made there."""
-        return self._way
+        return self._observed.crossing
 
     @crossing.setter
     def crossing(self, way: Crossing | None) -> None:
-        self._way = way
-        self._crossed += way is not None
+        self._observed.crossing = way
+
+    @property
+    def counting(self) -> Counting | None:
+        """What counts the costs of calls, while these are counted."""
+        return self._observed.counting
+
+    @counting.setter
+    def counting(self, counts: Counting | None) -> None:
+        self._observed.counting = counts
 
     def begins_to_count(self) -> Counting:
         """Count from now on what calls cost, over there, until `counting` is None."""
-        self._counted += 1
-        self.counting = self._counts = Counting(self.called, here=False, after=self._counts)
-        return self.counting
+        return self._observed.begins_to_count()
 
     def load(self, stem: str) -> None:
         """Import a chapter, with those that it imports."""
@@ -170,14 +151,9 @@ class RemoteWorld(End):
             return getattr(made, name)
         return self._attribute(made, name)[0]
 
-    @contextlib.contextmanager
-    def noticing(self, family: Family) -> Iterator[list[str]]:
+    def noticing(self, family: Family) -> contextlib.AbstractContextManager[list[str]]:
         """Collect the ready-made calls of a family."""
-        self._notice, self._seen = family, []
-        try:
-            yield self._seen
-        finally:
-            self._notice = None
+        return self._observed.noticing(family)
 
     def goes_back_its_own_way(self) -> bool:
         """Tell whether code of the answer may have a part in a backward pass, by its source."""
@@ -237,81 +213,50 @@ class RemoteWorld(End):
 
         What answers make lies in the device's memory there, and a context takes seconds.
         """
-        if self.place != "cpu":
-            return
-        self.close()
-        self.begin(self._seed)
-
-    def close(self) -> None:
-        """End the other process and all that it has started."""
-        if self.process is not None:
-            self.process.end()
-        self.process = None
-        self._fresh()
+        if self.workers_device == "cpu":
+            self.close()
+            self.begin(self._seed)
 
     # ---- asking ----
 
-    def exchange(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
-        """Ask the worker; one that is not there is started, one that is lost is said so."""
-        if self.lacks:
-            for name in (say.get("dtype"), *(meta[0] for meta in (parcel.metas if parcel else ()))):
-                self._require(name)
-        if self.process is None:
-            self.process = self._start()
-            self.channel = self.process.channel
-            self.channel.more = self.patience.more
-            self.patience.started(self.process)
-            # on a GPU it makes its context now, which takes as long as it takes
-            seconds = self.patience.seconds if self.place == "cpu" else CONTEXT_LIMIT
-            with self.patience.apart(seconds), self._asking():
-                self._hand_over()
-        if self._beginning is not None and kind != "load":
-            say = {**say, "begin": self._beginning}
-            if self._replaced:
-                say["stand_ins"] = self._lent(self._replaced)
-            self._beginning = None
-        # an import has a clock of its own: the check that happens to need it may be nearly over
-        apart = self.patience.apart() if kind == "load" else contextlib.nullcontext()
-        with apart, self._asking(), self._watched():
-            reply = super().exchange(kind, say, parcel)
-        if self.place != "cpu":
-            self._refuse_broken(reply.header.get("raised"))
-        if kind == "backward" and "raised" not in reply.header:
-            self._listen(reply)
-        return reply
-
-    def _refuse_broken(self, raised: Any) -> None:
-        """Let go of a worker whose device does nothing more, or every later check would fail.
-
-        Raises:
-            Lost: it is such a one.
-        """
-        why = raised.get("device") if type(raised) is dict else None
-        if type(why) is str and why:
-            raise self._gone(BrokenDevice(printable(why)[:LONGEST_REASON]))
+    def opening(self, kind: str, say: dict[str, Any]) -> dict[str, Any]:
+        """Say that a check begins, and what is to be replaced in it."""
+        if self._beginning is None or kind == "load":
+            return say
+        say = {**say, "begin": self._beginning}
+        self._beginning = None
+        return {**say, "stand_ins": self._lent(self._replaced)} if self._replaced else say
 
     @contextlib.contextmanager
-    def _watched(self) -> Iterator[None]:
+    def watched(self) -> Iterator[None]:
         """See how much more memory the worker holds meanwhile, if that is to be counted."""
-        process = self.process if self.counting is not None and self.place == "cpu" else None
+        process = self.process if self.counting and self.workers_device == "cpu" else None
         before = process.held() if process is not None else None
         yield
         after = process.held() if process is not None else None
         if self.counting is not None and before is not None and after is not None:
             self.counting.sees(after.most - before.now)
 
-    def _hand_over(self) -> None:
+    def exchange(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
+        """Ask the worker, and take in what it claims of a backward pass."""
+        reply = super().exchange(kind, say, parcel)
+        if kind == "backward" and "raised" not in reply.header:
+            self._listen(reply)
+        return reply
+
+    def hand_over(self) -> None:
         """Give a new worker the chapters."""
         for file, source in self.sources.items():
             parcel = self.parcel()
             parcel.tensor(torch.from_numpy(np.frombuffer(bytearray(source), np.uint8)))
-            super().exchange("chapter", {"file": file}, parcel)
+            self.tell_first("chapter", {"file": file}, parcel)
         if self.earlier:
-            super().exchange("lend", {"lent": self._lent(self.earlier)})
+            self.tell_first("lend", {"lent": self._lent(self.earlier)})
 
-    def clock(self) -> int:
-        """Return how long the worker may take."""
-        return self.patience.ms()
+    def forget_worker(self) -> None:
+        """Forget what was known of a worker that is gone."""
+        self._there = ChaptersThere()
+        self.lending = Lending(self)
 
     # ---- by heart ----
 
@@ -320,16 +265,12 @@ class RemoteWorld(End):
         there = self._there
         if stem not in there.about:
             found = sorted(there.found[stem].items())
-            known = [stem, found, there.stubs[stem], self.place, self._own_way_back]
+            known = [stem, found, there.stubs[stem], self.workers_device, self._own_way_back]
             known.append(sorted(self.earlier))
             there.about[stem] = json.dumps(known)
-        self._new_check()
+        self.new_check()
         talk = self.channel.talk = Talk(f"{there.about[stem]} {about}".encode())
         return talk
-
-    def end_talk(self) -> None:
-        """Remember nothing more."""
-        self.channel.talk = None
 
     def recite(self, talk: Talk, memory: ByHeart) -> Any | None:
         """Lead a check by heart; return what came of it, or None if something new was said.
@@ -340,7 +281,7 @@ class RemoteWorld(End):
         while True:
             step = memory.after(talk.heard)
             if isinstance(step, Message):
-                with self._asking():
+                with self.workers_turn():
                     channel.put_now(step, patience.deadline(), patience.ms())
                     talk.took(step, channel.take_now(patience.deadline()))
             elif isinstance(step, Glance):
@@ -348,66 +289,62 @@ class RemoteWorld(End):
             else:
                 return step and step.outcome
 
+    # ---- calls ----
+
     def besides(self, token: int, parcel: Parcel) -> dict[str, Any]:  # noqa: ARG002
-        """Say whether to go backward on the pretended machine, and what to notice."""
-        return {**({"notice": self._notice} if self._notice else {}), **self._crosses()}
-
-    def _crosses(self) -> dict[str, Any]:
-        """Say whether to count it, or to do it on the pretended machine, lines forgiven there."""
-        if self.counting is not None:
-            return {"counts": self._counted}
-        if self.crossing is None:
-            return {}
-        forgiven = sorted(self.crossing.trip.forgiven)
-        return {"crosses": self._crossed, **({"forgiven": forgiven} if forgiven else {})}
-
-    def deadline(self) -> float:
-        """Return until when a reply must have come."""
-        return self.patience.deadline()
+        """Say what to notice on the way back."""
+        return self._observed.asks()
 
     def call(
         self, where: dict[str, Any], args: Any, kwargs: Any, times: int = 1, again: str = ""
     ) -> Any:
-        """Call something over there, and return what came out."""
-        parcel = self.parcel(strided=True)
-        twins = [where.get("twin"), *nested.flat(*args, *kwargs.values())]
+        """Call something over there, and return what came out.
+
+        Args:
+            where: says what: an exercise, a part of a module with its twin, or an object's method.
+            args: for it.
+            kwargs: for it.
+            times: how often to call it, in one go.
+            again: "same" or "equal" to call it twice, with the same or with equal inputs.
+        """
+        parcel, given = self.parcel(strided=True), (*args, *kwargs.values())
         say = {key: value for key, value in where.items() if key != "twin"}
         say["args"] = [parcel.pack(value) for value in args]
         say["kwargs"] = {name: parcel.pack(value) for name, value in kwargs.items()}
         leaves = [one for one in parcel.sent if one.requires_grad]
-        if "twin" in where:
-            say["own"] = where["twin"].state(parcel)
-        modules = [v for v in twins if isinstance(v, Twin | Mirror)]
-        mirrors = [v if isinstance(v, Twin) else v.kit_twin for v in modules]
-        for twin in mirrors:
-            leaves += [w for w in twin.weights() if w.requires_grad]
+        own: Twin | None = where.get("twin")
+        if own is not None:
+            say["own"] = own.state(parcel)
+        mirrors = [one.kit_twin for one in nested.flat(*given) if isinstance(one, Mirror)]
+        twins = mirrors if own is None else [own, *mirrors]
+        leaves += [weight for one in twins for weight in one.weights() if weight.requires_grad]
         leaves = list({id(one): one for one in leaves}.values())
-        self._calling = where["twin"].exercise if "twin" in where else where["name"]
+        self._calling = where["name"] if own is None else own.exercise
         say["switches"] = [torch.is_grad_enabled(), NAMES[torch.get_default_dtype()]]
-        if times != 1:
-            say["times"] = times
-        if again:
-            say["again"] = again
-        if self._notice:
-            say["notice"] = self._notice
-            if "stem" in where:
-                self._seen += self._in_source(where["stem"], where["name"], self._notice)
-        say |= self._crosses()
-        watched = [[t.number, path] for t in mirrors for path in t.watched]
-        if watched:
-            say["watch"] = watched
-        given = [*args, *kwargs.values()]
+        say |= {"times": times} if times != 1 else {}
+        say |= {"again": again} if again else {}
+        say |= self._observed.asks()
+        if self._observed.family and "stem" in where:
+            found = self._in_source(where["stem"], where["name"], self._observed.family)
+            self._observed.sees(found)
+        watched = [[one.number, path] for one in twins for path in one.watched]
+        say |= {"watch": watched} if watched else {}
         self._inputs.hand(parcel)
         reply = self.exchange("call", say, parcel)
         if "raised" in reply.header:
-            with self._sense():
+            with self.makes_sense():
                 self._inputs.hear(reply, parcel, given)
             raise self.rebuilt(reply.header["raised"])
-        home = self.place if self.crossing is None else ELSEWHERE
-        no_tensor = not parcel.sent and not modules and self.crossing is None
-        if no_tensor and all(map(_says_no_device, nested.flat(*given))):
-            home = devices.CPU  # where torch makes what nobody wants elsewhere
+        home = self._home_of_results(given, tensors=bool(parcel.sent or twins))
         return self._came(reply, parcel, leaves, given, home)
+
+    def _home_of_results(self, given: Sequence[Any], *, tensors: bool) -> str:
+        """Return on which device a call's results have to be."""
+        if self.crossing is not None:
+            return ELSEWHERE
+        if not tensors and all(map(_says_no_device, nested.flat(*given))):
+            return devices.CPU  # where torch makes what nobody wants elsewhere
+        return self.workers_device
 
     def _in_source(self, stem: str, name: str, family: Family) -> list[str]:
         """Return the ready-made calls that stand in an exercise's source, whether made or not."""
@@ -428,7 +365,7 @@ class RemoteWorld(End):
         given: Sequence[Any],
         home: str,
     ) -> Any:
-        with self._sense():
+        with self.makes_sense():
             self.lending.hears(reply)
             self._listen(reply)
             self._join(reply, leaves)
@@ -452,13 +389,6 @@ class RemoteWorld(End):
                 for at, value in zip(wanting, joined, strict=True):
                     reply.tensors[at] = value
 
-    @contextlib.contextmanager
-    def _sense(self) -> Iterator[None]:
-        try:
-            yield
-        except WireError as problem:
-            raise self._gone(problem) from None
-
     def next(self) -> Opened:
         """Wait for a message; one that tells of an error still tells what was seen."""
         message = super().next()
@@ -470,16 +400,7 @@ class RemoteWorld(End):
     def _listen(self, message: Opened) -> None:
         """Take in what the worker claims of a call besides its result."""
         header = message.header
-        for name in {one.name for one in OF_CALLS}.intersection(words(header.get("switched"))):
-            if (self._calling, name) not in self.switches_left:
-                self.switches_left.append((self._calling, name))
-        self._seen += words(header.get("seen"))[: max(0, MOST_SEEN - len(self._seen))]
-        if self.counting is not None:
-            self.counting.hears(header.get("costs"))
-        if self.crossing is not None:
-            for mistake in heard(header.get("mistakes")):
-                self.crossing.trip.add(mistake)
-        self.warnings += words(header.get("warnings"))[: max(0, 100 - len(self.warnings))]
+        self._observed.hears(header, self._calling)
         handed = header.get("handed")
         if type(handed) is list and len(handed) == 3 and type(handed[0]) is int:
             given = message.unpack(handed[2])
@@ -517,19 +438,10 @@ class RemoteWorld(End):
         known = next((n for n, one in self._generators.items() if one is value), None)
         if known is not None:
             return [known, None]
-        self._require("generator")
+        self.require("generator")
         number = len(self._generators) + 1
         self._generators[number] = value
         return [number, parcel.tensor(value.get_state())]
-
-    def _require(self, what: Any) -> None:
-        """Leave the check where the other process's device does not have what it needs.
-
-        Raises:
-            NotHere: so it is.
-        """
-        if what in self.lacks:
-            raise devices.NotHere(what, self.place)
 
     def opened(self, key: str, inner: Any, message: Opened) -> Any:
         """Turn what the worker says into a value."""
@@ -599,7 +511,7 @@ class RemoteWorld(End):
         reply = self.ask("attribute", {"object": made.kit_number, "name": name})
         if "value" not in reply.header:
             raise AttributeError(f"'{type(made).__name__}' object has no attribute '{name}'")
-        with self._sense():
+        with self.makes_sense():
             return reply.unpack(reply.header["value"]), reply.header.get("method") is True
 
     def _where(self, made: Any) -> dict[str, Any] | None:
@@ -609,26 +521,6 @@ class RemoteWorld(End):
         if isinstance(made, Opaque):
             return {"object": made.kit_number, "name": made.kit_exercise}
         return None
-
-    @contextlib.contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Let it be the worker's turn, and say how it was lost if it is."""
-        try:
-            with self.patience.turn(workers=True):
-                yield
-        except TooLarge:
-            raise self.nonsense("it was asked more than a message can hold") from None
-        except (OSError, EOFError, WireError) as problem:
-            raise self._gone(problem) from None
-
-    def _new_check(self) -> None:
-        self.patience.begin()
-        if self.channel.inputs is not None:
-            self.channel.inputs.forget()
-
-    def _fresh(self) -> None:
-        self._there = ChaptersThere()
-        self.lending = Lending(self)
 
     def _names_in(self, stem: str) -> dict[str, str]:
         """Return what stands under the names of a chapter's exercises; it is imported for that."""
@@ -656,32 +548,6 @@ class RemoteWorld(End):
                 name = full.rpartition(".")[2]
                 said.append([full, how_lent(made), self.lending.number_of(made), name])
         return said
-
-    def _gone(self, problem: BaseException) -> Lost:
-        """Say how the worker was lost, and let go of it."""
-        process, self.process = self.process, None
-        self.end_talk()
-        self.patience.lost()
-        self._fresh()
-        if isinstance(problem, TimeoutError):
-            verdict, says = "timeout", "did not come back in time and was ended"
-        elif isinstance(problem, WireError):
-            verdict, says = "error", f"sent something that is no answer: {problem}"
-        elif isinstance(problem, BrokenDevice):
-            place = devices.kind(self.place)
-            verdict, says = "crashed", f"left {place} broken and was ended: {problem}"
-        else:
-            verdict, says = "crashed", ""
-        end = process.end(expected=bool(says)) if process is not None else Ending()
-        return Lost("killed" if end.from_outside else verdict, says or end.says)
-
-    def upset(self, problem: Exception) -> Lost:
-        """Let go of a worker whose answers the judge cannot deal with."""
-        return self.nonsense(f"{type(problem).__name__} at what came")
-
-    def nonsense(self, says: str) -> Lost:
-        """Let go of a worker that has said what no answer is."""
-        return self._gone(WireError(says))
 
 
 def _says_no_device(value: Any) -> bool:

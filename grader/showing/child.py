@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from grader.pictures.model import Picture, pack
+from grader.processes.child import be_quiet
 
 if TYPE_CHECKING:
     from grader.chapters import World
@@ -77,7 +78,7 @@ class PictureRequest:
 
 def main(connection: Connection, job: Job) -> None:
     """Do what is asked for, sending one JSON message for each step."""
-    _be_quiet()
+    be_quiet()  # what the answer prints, or asks for, is kept away from the picture
     line = TimedSender(connection, job.seconds)
     try:
         job.work(line)
@@ -88,15 +89,6 @@ def main(connection: Connection, job: Job) -> None:
         line.send({"failed": traceback.format_exc(-2)})
     connection.close()
     os._exit(0)
-
-
-def _be_quiet() -> None:
-    """Keep what the answer prints, or asks for, away from the picture."""
-    if hasattr(os, "setsid"):
-        os.setsid()  # so that whatever is started here can be ended with it
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
 
 
 class TimedSender:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import multiprocessing
-import os
-import signal
 import time
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
 from grader.pictures.model import Picture, unpack
+from grader.processes.ending import kill, said_of
 from grader.showing import child
 from grader.showing.child import Job, PictureRequest
 
@@ -72,7 +70,8 @@ def run(job: Job) -> Heard:
     try:
         return _gather(reader, process, job)
     finally:
-        _end(process)
+        kill(process)
+        process.join()
         reader.close()
 
 
@@ -118,13 +117,4 @@ def _broken_off(at: str, process: Any, seconds: float) -> str:
         raise ShowError(f"the process that draws could not be started (status {process.exitcode})")
     if process.exitcode is None:
         return f"{at} did not come back in {seconds:g} s, and was ended."
-    return f"{at} ended its process, with status {process.exitcode}: os._exit or a crash."
-
-
-def _end(process: Any) -> None:
-    if hasattr(os, "killpg") and process.pid is not None:
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(OSError, ValueError):
-        process.kill()
-    process.join()
+    return f"{at} {said_of(process.exitcode)}."

@@ -28,6 +28,11 @@ def pattern(draw: Draw, *rows: str) -> Tensor:
     return draw.tensor([[letter == "T" for letter in row] for row in rows], torch.bool)
 
 
+# several batch dimensions; as many sequences as queries, so that a mask [q, k] also fits as [batch,
+# k]; and a single key, which may be masked
+OF_EVERY_SHAPE = (((2, 3), 4, 5), ((4,), 4, 5), ((3,), 2, 1))
+
+
 def masks_for(draw: Draw, *shape: int) -> Iterator[Tensor]:
     """Draw a mask of every shape that broadcasts to this one; a row of it may be False."""
     for cut in range(len(shape)):

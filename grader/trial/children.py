@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import sys
 import threading
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from grader.answers.clock import SECONDS
+from grader.processes.ending import kill
 from grader.trial import child
 from grader.trial.plan import Plan
 
@@ -68,11 +68,7 @@ class Child:
 
     def kill(self) -> None:
         """End the process, and on Linux and macOS what it started."""
-        if hasattr(os, "killpg") and self.process.pid is not None:
-            with contextlib.suppress(OSError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        with contextlib.suppress(OSError, ValueError):
-            self.process.kill()
+        kill(self.process)
 
     def end(self) -> None:
         """End the process and close the pipe to it."""

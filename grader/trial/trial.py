@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from grader.answers.clock import WALL
+from grader.processes.ending import said_of
 from grader.results import CheckResult
 from grader.trial.children import Child, Children
 from grader.trial.messages import Ask, Loading, Said
@@ -142,8 +142,4 @@ def _last_words(child: Child, problem: Exception) -> tuple[str, str]:
     if isinstance(problem, TimeoutError):
         return "timeout", "did not come back in time and was ended"
     child.process.join(1)
-    code = child.process.exitcode
-    if code is not None and code < 0:
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        return "crashed", f"ended its process with {name}: a crash"
-    return "crashed", f"ended its process by itself, with status {code}: os._exit or a crash"
+    return "crashed", said_of(child.process.exitcode)

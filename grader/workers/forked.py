@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from grader.processes.ending import Ending, ending
 from grader.remote.channel import Channel
 from grader.remote.inputs import Inputs, anonymous, mapped
-from grader.remote.process import Ending, Process, ending
+from grader.remote.process import Process
 from grader.remote.used import Held, Used, used_by
 from grader.sandbox import Isolation, clean_environment
 from grader.sandbox.limits import sizes
@@ -44,19 +45,19 @@ class WorkerJob:
         names: every chapter's stem with the names of its exercises.
         home: the device that it works on.
         memory: megabytes that the answer may take.
-        stand_ins: wrong functions of the kit's own, when the kit is proved.
+        planted: wrong functions of the kit's own, when the kit is proved.
     """
 
     names: Mapping[str, Sequence[str]]
     home: str = "cpu"
     memory: int = 4096
-    stand_ins: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    planted: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def said(self) -> dict[str, Any]:
         """Return the job as the nursery reads it: done on the cores that this process keeps to."""
         return {
             "do": "start", "names": dict(self.names), "home": self.home, "memory": self.memory,
-            "stand_ins": dict(self.stand_ins), "cores": sorted(cores.mine()),
+            "planted": dict(self.planted), "cores": sorted(cores.mine()),
         }  # fmt: skip
 
 

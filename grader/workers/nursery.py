@@ -119,7 +119,7 @@ class Nurse:
     def _start(self, job: dict[str, Any], channel: int, inputs: int) -> dict[str, Any]:
         """Fork a worker; it has been shut in when this returns, and has run nothing yet."""
         if self.isolation is None:
-            for module, *_ in job["stand_ins"].values():
+            for module, *_ in job["planted"].values():
                 # once, and not in every worker of a proof: that took three times as long
                 importlib.import_module(module).get_ready()
         reader, writer = os.pipe()
@@ -202,10 +202,10 @@ def _work(job: dict[str, Any], channel: int, memory: Any) -> None:
 
     pipe = Channel(socket.socket(fileno=channel), memory)
     worker = Worker(pipe, job["names"], job["home"])
-    for full, (module, function, *rest) in job["stand_ins"].items():
+    for full, (module, function, *rest) in job["planted"].items():
         made = getattr(importlib.import_module(module), function)
-        worker.stand_ins[full] = made(*rest, worker.world)
-    if not worker.stand_ins:
+        worker.planted[full] = made(*rest, worker.world)
+    if not worker.planted:
         _out_of_sight()
     with contextlib.suppress(EOFError, OSError):
         worker.run()

@@ -10,9 +10,10 @@ import sys
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
+from grader.processes.child import be_quiet
+from grader.processes.ending import Ending, ending
 from grader.remote.channel import Channel
 from grader.remote.inputs import SIZE, Inputs
-from grader.remote.process import Ending, ending
 from grader.remote.used import Held, Used, used_by
 from grader.workers.forked import WorkerJob
 
@@ -74,11 +75,7 @@ class Spawned:
 
 def be_worker(channel: socket.socket, job: WorkerJob, shared: SharedMemory) -> None:
     """Become a worker, for good."""
-    if hasattr(os, "setsid"):
-        os.setsid()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nothing, stream)
+    be_quiet()
     import torch
 
     torch.set_num_threads(1)

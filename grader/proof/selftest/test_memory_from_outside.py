@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from grader.processes.ending import Ending
 from grader.remote.channel import Channel
-from grader.remote.process import Ending
 from grader.workers import device_memory
 from grader.workers.forked import WATCHED_EVERY, Forked
 

@@ -15,9 +15,9 @@ import pytest
 import torch
 from torch import nn
 
+from grader.processes.ending import Ending
 from grader.remote import trees, wire
 from grader.remote.channel import HEAD, Channel, WireError
-from grader.remote.process import Ending
 from grader.remote.wire import Parcel, receive, send
 from grader.remote.world import RemoteWorld
 from grader.suite.your_own import READY_SOFTMAX
@@ -88,7 +88,7 @@ def values() -> Iterator[Any]:
 def replies() -> list[bytes]:
     besides: list[dict[str, Any]] = [
         {},
-        {"left": [True, "float32"], "seen": ["softmax"], "asked": ["zeros"], "warnings": ["w"]},
+        {"left": [True, "float32"], "seen": ["softmax"], "asked": ["zeros"]},
         {"inputs": [[0, 0]], "holders": [[0, {"l": []}]], "token": 1},
         {"handed": [1, "", {"u": [{"u": []}, {"d": []}]}]},
         {"modules": [["own", 1, [[["0.weight"], 0, True]], [["", True]], []]]},
