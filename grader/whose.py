@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 
 # as Moodle and Canvas name what they let an instructor download
-MOODLE = re.compile(r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
 CANVAS = re.compile(r"(?P<name>.+?)(?:_LATE)?_(?P<number>\d+)_(?P<upload>\d+)_.*", re.DOTALL)
 # what Moodle puts behind a student's number, as it has a folder for each way to hand in
 UPLOADED, TYPED = "_assignsubmission_file", "_assignsubmission_onlinetext"
@@ -16,8 +16,12 @@ LOOSE = re.compile(r"(?P<name>.+)_(?P<number>\d+)", re.DOTALL)
 
 
 def by_a_platform(name: str) -> re.Match[str] | None:
-    """Read a name as Moodle or Canvas writes it: whose it is, by `name` and `number`."""
-    return MOODLE.fullmatch(name) or CANVAS.fullmatch(name)
+    """Read a name as Moodle or Canvas writes it: whose it is, by `name` and `number`.
+
+    What a platform writes stands in front; what comes behind it a student may have called so.
+    """
+    matches = [one for one in (MOODLE.fullmatch(name), CANVAS.fullmatch(name)) if one]
+    return min(matches, key=lambda one: len(one["name"]), default=None)
 
 
 def meant_by(said: Iterable[str], identities: Iterable[str]) -> dict[str, str]:

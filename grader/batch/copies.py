@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,13 +49,13 @@ def worked_on(named: Iterable[Named]) -> Iterator[Named]:
 
 def without_repeats(folders: Iterable[Iterable[Named]]) -> Iterator[list[Named]]:
     """Leave out of each folder what an earlier one holds with the same text: it is in no doubt."""
-    before: dict[str, list[bytes]] = defaultdict(list)
+    before: dict[str, set[bytes]] = defaultdict(set)
     for held in folders:
-        texts = [(name, one, _text(name, one)) for name, one in held]
-        yield [(name, one) for name, one, data in texts if data not in before[name]]
-        for name, _, data in texts:
-            if data is not None:
-                before[name].append(data)
+        marks = [(name, one, _mark(_text(name, one))) for name, one in held]
+        yield [(name, one) for name, one, mark in marks if mark not in before[name]]
+        for name, _, mark in marks:
+            if mark is not None:
+                before[name].add(mark)
 
 
 def over_stubs(
@@ -135,6 +136,10 @@ def _text(name: str, member: Member) -> bytes | None:
         return _comparable(member.read(most))
     except Exception:
         return None
+
+
+def _mark(data: bytes | None) -> bytes | None:
+    return None if data is None else hashlib.sha256(data).digest()
 
 
 @functools.cache

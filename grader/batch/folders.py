@@ -18,6 +18,8 @@ BELOW = "exercises"
 HIDES = (".", "__")
 # so many things of a folder are looked at where no chapter is found
 MOST_LISTED = 2000
+# folders within folders; nobody hands in deeper ones
+DEEPEST = 30
 # where a system has them: a link is not followed, and a pipe not waited for
 CAREFULLY = sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
@@ -51,10 +53,16 @@ def everything(folder: Path) -> Iterator[Member]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for place, inner, names in os.walk(folder):
-        links = [name for name in inner if os.path.islink(os.path.join(place, name))]
-        inner[:] = sorted(name for name in inner if not name.startswith(LEFT_BEHIND))
-        yield from (Path(place) / name for name in sorted([*names, *links]))
+    waiting = [(folder, 0)]
+    while waiting:
+        place, depth = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            listed = sorted(entries, key=lambda one: one.name)
+            inner = [one for one in listed if one.is_dir(follow_symlinks=False)]
+            yield from (place / one.name for one in listed if one not in inner)
+            kept = [one for one in inner if not one.name.startswith(LEFT_BEHIND)]
+            if depth < DEEPEST:
+                waiting += [(place / one.name, depth + 1) for one in reversed(kept)]
 
 
 def _within(folder: Path, prefix: str) -> Iterator[Member]:

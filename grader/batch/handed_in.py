@@ -18,6 +18,9 @@ from grader.batch.submissions import Submission
 from grader.batch.uploads import the_same, uploads_in
 from grader.course.times import Times
 
+# a file may say that it is of any year; a date is of none after 9999
+LATEST = dt.datetime(9999, 1, 1, tzinfo=dt.timezone.utc).timestamp()
+
 
 def times_of_files(submissions: Iterable[Submission]) -> Times:
     """Take for each chapter when its file was last changed; of an archive, when that was."""
@@ -66,4 +69,5 @@ def _stem(name: str) -> str:
 
 
 def _mtime(path: Path) -> dt.datetime:
-    return dt.datetime.fromtimestamp(os.lstat(path).st_mtime, dt.timezone.utc)
+    moment = min(max(os.lstat(path).st_mtime, 0.0), LATEST)
+    return dt.datetime.fromtimestamp(moment, dt.timezone.utc)

@@ -180,10 +180,12 @@ def _together(folders: Sequence[list[Member]], told: Told) -> dict[str, Member]:
     if len(folders) < 2:
         return _named(folders[0], told) if folders else {}
     where = [str(members[0].path.parent) for members in folders]
-    called = list(without_repeats(_named(held, told).items() for held in folders[:MOST_FILES]))
+    says = f"its chapters lie in {listed(where)}: hand in one of these folders by itself"
+    if sum(map(len, folders)) > MOST_FILES:
+        raise Unusable(says)
+    called = list(without_repeats(_named(held, told).items() for held in folders))
     work = [list(worked_on(held)) for held in called]
-    if len(folders) > MOST_FILES or not are_apart(work):
-        says = f"its chapters lie in {listed(where)}: hand in one of these folders by itself"
+    if not are_apart(work):
         raise Unusable(says)
     told.note(f"its chapters lie in {listed(where)}, and count together")
     stubs_last = sorted(itertools.chain(*called), key=lambda one: is_untouched(*one))

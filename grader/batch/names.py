@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -42,10 +43,24 @@ def own_names(paths: Sequence[Path], stem: Callable[[Path], str]) -> list[str]:
         for path in _sharing(names):
             if times[whole[path]] == 1:
                 names[path] = printable("/".join(path.parts[-1 - more :]))
-    # only names that differ in what cannot be shown still share theirs
-    for number, path in enumerate(sorted(_sharing(names)), start=1):
-        names[path] += f" ({number})"
+    _number(names, stem)
     return [names[path] for path in paths]
+
+
+def _number(names: dict[Path, str], stem: Callable[[Path], str]) -> None:
+    """Number names that still are the same: they differ in what cannot be shown.
+
+    Who is called so in truth stays so, and nobody gets a number that is somebody's name.
+    """
+    taken = set(names.values())
+    for path in sorted(path for path in _sharing(names) if stem(path) != names[path]):
+        numbered = (f"{names[path]} ({number})" for number in itertools.count(1))
+        names[path] = next(name for name in numbered if name not in taken)
+        taken.add(names[path])
+    for path in sorted(_sharing(names))[1:]:
+        numbered = (f"{names[path]} ({number})" for number in itertools.count(1))
+        names[path] = next(name for name in numbered if name not in taken)
+        taken.add(names[path])
 
 
 def _sharing(names: dict[Path, str]) -> list[Path]:

@@ -46,7 +46,8 @@ class Told:
 
     def note(self, sentence: str, unused: Iterable[str] = ()) -> None:
         """Add a sentence, and the files that it says are not used."""
-        self.notes.append(sentence)
+        if len(self.notes) < MOST_NAMED:
+            self.notes.append(sentence)
         self.leave(unused)
 
     def leave(self, names: Iterable[str]) -> None:

@@ -33,6 +33,7 @@ def run_by_heart(
         return run(check, world, setting, tape=tape)
     finally:
         world.end_talk()
-    if outcome.passed:
+    # what a call has left behind is found, and written down, with each answer anew
+    if outcome.passed and not outcome.left:
         memory.learn(talk, outcome)
     return outcome, answer

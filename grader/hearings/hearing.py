@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader import devices
-from grader.answers.door import Answer
+from grader.answers.door import OF_ANSWER, Answer
 from grader.chapters import Catalogue, Exercise
 from grader.hearings.by_heart import run_by_heart
 from grader.judging.evidence import let_go
@@ -146,7 +146,9 @@ class Hearing:
             return self.judge.judge(check)
         except Lost as lost:
             return None if lost.verdict == "killed" else self._lost(check, lost)
-        except Exception as problem:
+        except BaseException as problem:
+            if not isinstance(problem, Exception) and not hasattr(problem, OF_ANSWER):
+                raise
             # what came has upset the judge itself: the loss is the answer's, for this check only
             return self._lost(check, self._deciding.upset(problem))
 

@@ -7,7 +7,9 @@ import functools
 import gc
 import multiprocessing
 import signal
+import sys
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -188,3 +190,7 @@ def _heard(request: Any, hearings: Any, memory_of: Any) -> Iterator[list[CheckRe
         yield None
     except NurseryError as problem:
         yield str(problem)
+    except Exception as problem:
+        # in its text a submission could write to the log of whoever grades
+        sys.stderr.write("".join(traceback.format_tb(problem.__traceback__)))
+        yield f"the kit itself failed, with {type(problem).__name__}, which is not its mistake"

@@ -23,6 +23,7 @@ from grader.trouble import (
 
 MOST_FRAMES = 3
 LONGEST_LINE = 300
+MOST_LINES = 2**24
 
 
 def described(error: BaseException, world: World) -> dict[str, Any]:
@@ -40,8 +41,6 @@ def described(error: BaseException, world: World) -> dict[str, Any]:
 
 
 def _plain(error: BaseException, world: World) -> dict[str, Any]:
-    if isinstance(error, TimeLimit):
-        return {"kind": "time", **_places(error, world)}
     said: dict[str, Any] = {
         "types": [kind.__name__ for kind in type(error).__mro__[:-1]],
         "text": words_of(error),
@@ -115,14 +114,14 @@ def _made(said: dict[str, Any]) -> BaseException:
     if isinstance(error, SyntaxError) and type(syntax) is list and len(syntax) == 4:
         error.msg, error.text = _text(syntax[0]), _text(syntax[3])
         error.filename = _text(syntax[1]) if syntax[1] else None
-        error.lineno = syntax[2] if type(syntax[2]) is int else None
+        error.lineno = _line(syntax[2])
     return error
 
 
 def _frames(said: Any, folder: Path) -> list[traceback.FrameSummary]:
     made = []
     for frame in said[:MOST_FRAMES] if type(said) is list else []:
-        if type(frame) is list and len(frame) == 4 and type(frame[1]) is int:
+        if type(frame) is list and len(frame) == 4 and _line(frame[1]):
             file, name, line = (_text(frame[at])[:LONGEST_LINE] for at in (0, 2, 3))
             file = Path(file).name
             made.append(
@@ -131,6 +130,10 @@ def _frames(said: Any, folder: Path) -> list[traceback.FrameSummary]:
                 )
             )
     return made
+
+
+def _line(said: Any) -> int | None:
+    return said if type(said) is int and 0 < said < MOST_LINES else None
 
 
 def _word(said: Any) -> str:

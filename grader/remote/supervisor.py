@@ -143,7 +143,7 @@ class Supervisor(End):
         """Let go of a worker that has said what no answer is."""
         return self._lost(WireError(says))
 
-    def upset(self, problem: Exception) -> Lost:
+    def upset(self, problem: BaseException) -> Lost:
         """Let go of a worker whose answers the judge cannot deal with."""
         return self.nonsense(f"{type(problem).__name__} at what came")
 

@@ -68,7 +68,8 @@ class RemoteWorld(Supervisor):
         self.folder = SUBMISSION
         self.loading: str | None = None
         self._sources = Sources(sources)
-        self._own_way_back = goes_back_its_own_way(sources.values())
+        chapters = [sources[f"{stem}.py"] for stem in names if f"{stem}.py" in sources]
+        self._own_way_back = goes_back_its_own_way(chapters)
         self._replaced: dict[str, Any] = {}
         self.forget_worker()
         self.begin(0)

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from grader.results import SubmissionResult
+from grader.whose import by_a_platform
 
 PAGE = "feedback.html"
-MOODLE = re.compile(r"(?P<name>.+)_(?P<plugin>\d+_assignsubmission_(file|onlinetext))(_.*)?")
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<plugin>\d+_assignsubmission_(file|onlinetext))(_.*)?")
 # an upload has a number of many digits, unlike what people put into names themselves
 CANVAS = re.compile(r"(LATE_)?(anon_[^\W_]+|[^\W\d]\w*?(_LATE)?_[1-9]\d*)_[1-9]\d{2,}_\w.*")
 ARCHIVE = ".zip"
@@ -44,8 +45,8 @@ def way_back(submission: SubmissionResult, page: str) -> WayBack:
         page: what its page is called where no platform is known.
     """
     for name in sorted(submission.came_as):
-        moodle = MOODLE.fullmatch(name)
-        if moodle:
+        moodle, platform = MOODLE.fullmatch(name), by_a_platform(name)
+        if moodle and platform and platform["name"] == moodle["name"]:
             # Moodle splits at every underscore
             return WayBack(f"{moodle['name'].replace('_', ' ')}_{moodle['plugin']}/{PAGE}")
         if CANVAS.fullmatch(name):

@@ -131,6 +131,18 @@ def softmax(scores, dim=-1):
     scores.data.add_(1)
     return out
 """,
+    # the check passes but for what it leaves behind, and the next to say the same is told so, too
+    "left behind": """
+_right = softmax
+
+
+def softmax(scores, dim=-1):
+    out = _right(scores, dim)
+    if scores.dtype != torch.float32 and scores.numel() == 1:
+        with torch.no_grad():
+            scores.zero_()
+    return out
+""",
     "gone": """
 import os
 _right, _calls = softmax, []

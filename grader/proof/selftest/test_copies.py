@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from grader import places
+from grader.batch.folders import DEEPEST, everything
 from grader.batch.handed_in import changed
 from grader.batch.reading import is_plain, read
 from grader.batch.sources import Told, Unusable
@@ -161,6 +162,36 @@ def test_an_archive_that_counts_has_the_time_that_counts(tmp_path):
     assert (chapter, moment.timestamp()) == ("", 1e9)
     (place / ONE).write_bytes(WORK)
     assert list(changed(Submission("anna", place))) == ["ex01_scores"]
+
+
+def test_a_time_that_no_date_has_is_a_late_one(tmp_path, monkeypatch):
+    place = written(tmp_path / "anna", {ONE: WORK})
+    known = os.lstat
+
+    def of_the_year_10000(path):
+        state = known(path)
+        return os.stat_result((*state[:8], 253_403_300_801, state[9]))
+
+    monkeypatch.setattr("grader.batch.handed_in.os.lstat", of_the_year_10000)
+    assert changed(Submission("anna", place))["ex01_scores"].year == 9999
+
+
+def test_folders_within_folders_have_an_end(tmp_path):
+    place = written(tmp_path / "anna", {ONE: WORK})
+    # os.walk of Python 3.11 goes no deeper than Python's own stack
+    written(place / "/".join("a" * 60), {"notes.txt": b"deep", TWO: NEXT})
+    assert max(len(one.path.parts) for one in everything(place)) <= DEEPEST + 1
+    assert is_plain(place)
+    assert list(changed(Submission("anna", place))) == ["ex01_scores"]
+    assert read(place) == {ONE: WORK}
+
+
+def test_very_many_copies_are_refused_unread(tmp_path, monkeypatch):
+    held = {f"week{week}/{ONE}": b"worked = %d\n" % week for week in range(101)}
+    place = written(tmp_path / "anna", held)
+    monkeypatch.setattr("grader.batch.copies._text", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(Unusable, match="hand in one of these folders by itself"):
+        read(place)
 
 
 def test_an_archive_beside_work_does_not_count(tmp_path):

@@ -23,6 +23,7 @@ from grader.cli import main
 from grader.notebooks.chapter import read_chapter
 from grader.notebooks.write import notebook
 from grader.places import EXERCISES as STUBS
+from grader.whose import by_a_platform
 
 NAME = "ex01_scores.py"
 TEXT = b"x = 1\n"
@@ -454,7 +455,24 @@ def test_two_names_that_look_the_same_stay_short(subs):
     if len(list(subs(*(f"{name}/{NAME}" for name in names)).iterdir())) < 2:
         pytest.skip("this file system takes them for one")
     graded, _, _ = outcome(subs())
-    assert graded == ["M\u00fcller (1)", "M\u00fcller (2)"]
+    # who is called so in truth stays so
+    assert sorted(graded) == ["M\u00fcller", "M\u00fcller (1)"]
+
+
+@on_posix
+def test_no_number_makes_two_names_one(subs):
+    graded, _, _ = outcome(subs(*(f"{name}/{NAME}" for name in ("a\u200b", "a\\u200b",
+                                                                "a\\u200b (1)"))))  # fmt: skip
+    assert sorted(graded) == ["a\\u200b", "a\\u200b (1)", "a\\u200b (2)"]
+
+
+@pytest.mark.parametrize("behind", ["", "Vera OBrien_12960_assignsubmission_file_",
+                                    "obrienvera_12960_600620_"])  # fmt: skip
+@pytest.mark.parametrize("front", ["malloryeve_777_600999_", "Eve M_777_assignsubmission_file_"])
+def test_what_a_file_is_called_makes_it_nobody_elses(front, behind):
+    match = by_a_platform(f"{front}{behind}{NAME}")
+    assert match is not None
+    assert match["number"] == "777"
 
 
 def test_two_archives_of_one_student_are_named(subs):
