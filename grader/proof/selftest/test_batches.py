@@ -20,6 +20,7 @@ import pytest
 
 from grader import places
 from grader.batch import plan, store
+from grader.chapters import catalogue
 from grader.cli import main
 from grader.reports import table
 from grader.results import CheckResult, SubmissionResult
@@ -60,43 +61,40 @@ def grade(tmp_path, capsys):
 
 
 class AtOnce:
-    """A bench for the tests in which it does not matter who judges: it reads the answer's text."""
+    """A judge for the tests in which it does not matter who judges: it reads the answer's text."""
 
     opened = 0
     seeds: typing.ClassVar[list[int]] = []
 
-    def __init__(self, limits, isolation, core=None, earlier="own", on_gpu=None):
+    def __init__(self, isolation, hidden=(), core=None, earlier="own", on_gpu=None):
         AtOnce.opened += 1
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
+    def wait(self):
+        """There is nothing to wait for."""
 
     def stop(self):
         """Nothing runs."""
 
-    def grade(self, files, exercises, devices, seed):
+    def close(self):
+        """Nothing is open."""
+
+    def hear(self, sources, exercises, device, seed, limits):
         """Call an answer right unless it ends like the wrong one."""
         AtOnce.seeds.append(seed)
-        text = files[f"{EX01}.py"].decode()
+        text = sources[f"{EX01}.py"].decode()
         if "raise SystemError" in text:
             raise SystemError("nobody \x1b[31mforesaw this")
         verdict, message = ("failed", "x" * 50_000) if text.endswith(WRONG) else ("passed", "")
-        return {
-            device: [
-                CheckResult(check.name, device, verdict, check.core, message)
-                for exercise in exercises
-                for check in exercise.checks
-            ]
-            for device in devices
-        }
+        return [
+            CheckResult(check.name, device, verdict, check.core, message)
+            for exercise in exercises
+            for check in catalogue().exercise(exercise).checks
+        ]
 
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr("grader.batch.slots.Bench", AtOnce)
+    monkeypatch.setattr("grader.batch.slots.JudgeProcess", AtOnce)
     monkeypatch.setattr(AtOnce, "opened", 0)
     monkeypatch.setattr(AtOnce, "seeds", [])
 
@@ -438,7 +436,7 @@ def test_one_bad_submission_costs_no_other(at_once, batch, grade):
 
 
 def test_what_nobody_foresaw_is_that_submissions_problem(at_once, batch, grade, tmp_path):
-    """Also, whatever broke a bench is not to meet the next submission."""
+    """Also, whatever broke a judge is not to meet the next submission."""
     folder = batch(anna="", berta="\n\nraise SystemError\n", carl="", dora="")
     kept = ("--jobs", 1, *results(tmp_path))
     report, _ = grade(folder, *kept, status=1)
@@ -449,11 +447,11 @@ def test_what_nobody_foresaw_is_that_submissions_problem(at_once, batch, grade, 
     assert unchanged(grade(folder, *kept, status=1)[1]) == {"anna", "carl", "dora"}
 
 
-def test_no_bench_at_all_is_one_sentence(at_once, batch, capsys, monkeypatch):
+def test_no_judge_at_all_is_one_sentence(at_once, batch, capsys, monkeypatch):
     def fails(self):
         raise OSError("there is no judge here")
 
-    monkeypatch.setattr(AtOnce, "__enter__", fails)
+    monkeypatch.setattr(AtOnce, "wait", fails)
     assert main(["grade", str(batch(anna="", berta="")), *ONLY]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == "grader: there is no judge here"
 

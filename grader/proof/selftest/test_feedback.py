@@ -34,7 +34,7 @@ SLIP = "Your columns sum to 1, not your rows: softmax ran over dim -2, the queri
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr("grader.batch.slots.Bench", AtOnce)
+    monkeypatch.setattr("grader.batch.slots.JudgeProcess", AtOnce)
 
 
 def run_of(*submissions, **options):

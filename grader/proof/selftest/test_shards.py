@@ -49,7 +49,7 @@ RECIPE = Path(recipes.__file__).parent / "many_machines.md"
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr("grader.batch.slots.Bench", AtOnce)
+    monkeypatch.setattr("grader.batch.slots.JudgeProcess", AtOnce)
 
 
 @pytest.fixture

@@ -229,7 +229,7 @@ def test_hostile_text_is_parsed_in_the_limited_process(monkeypatch):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    monkeypatch.setattr("grader.batch.slots.Bench", AtOnce)
+    monkeypatch.setattr("grader.batch.slots.JudgeProcess", AtOnce)
 
 
 def test_through_the_command_line_resumed_and_merged(at_once, tmp_path):
