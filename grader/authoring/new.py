@@ -39,6 +39,15 @@ def write(stem: str, names: list[str]) -> list[Path]:
     taken = next((path for path in paths if path.exists()), None)
     if taken is not None:
         raise NotWritten(f"{places.short(taken)} is there already")
+    others = sorted(path.stem for path in places.EXERCISES.glob("ex*.py"))
+    same = next((one for one in others if one.startswith(f"ex{found.group(1)}_")), None)
+    if same is not None:
+        raise NotWritten(f"{same} is chapter {int(found.group(1))} already")
+    for other in others:
+        text = (places.EXERCISES / f"{other}.py").read_text(encoding="utf-8")
+        for name in names:
+            if re.search(rf"^(def|class) {name}\b", text, re.M):
+                raise NotWritten(f"{other} has a `{name}` already: a name means one function")
     # of the track of the chapter before it
     before = sorted(path.stem for path in places.COACH.glob("ex*.py") if path.stem < stem)
     track = track_said(before[-1]) if before else TRACKS[0]

@@ -111,8 +111,15 @@ def _is_whole() -> bool:
 
 def _complete(stem: str) -> None:
     """Demand the four files of a chapter."""
+    there = [path for path in places.files_of(stem) if path.is_file()]
+    if len(there) == 1:
+        others = {path.stem for path in places.EXERCISES.glob("ex*.py")} - {stem}
+        near = difflib.get_close_matches(stem, sorted(others), 1)
+        hint = f"; is {near[0]} meant?" if near else ""
+        says = f"it is there without the other three files of a chapter ({GUIDE}){hint}"
+        raise ChapterError(there[0], 0, says)
     for path in places.files_of(stem):
-        if not path.is_file():
+        if path not in there:
             says = f"this file is missing: a chapter is four files ({GUIDE})"
             raise ChapterError(path, 0, says)
 
@@ -168,11 +175,12 @@ def _read(stem: str) -> tuple[list[Task], list[Check], dict[str, Any]]:
 
 def _track(stem: str) -> Track:
     said = track_said(stem)
-    loaded = getattr(importlib.import_module(f"grader.coach.{stem}"), "TRACK", "core")
+    loaded = getattr(importlib.import_module(f"grader.coach.{stem}"), "TRACK", None)
     if said not in TRACKS or loaded != said:
         coach = places.COACH / f"{stem}.py"
-        says = f'TRACK is {loaded!r}: say TRACK = "core" or TRACK = "beyond"'
-        raise ChapterError(coach, line_of(coach, "TRACK"), says)
+        what = "it does not say its track" if loaded is None else f"TRACK is {loaded!r}"
+        says = f'{what}: say TRACK = "beyond", or "core" if the first hundred points are its too'
+        raise ChapterError(coach, line_of(coach, "TRACK") or line_of(coach, " = Task("), says)
     return cast("Track", said)
 
 
@@ -223,8 +231,9 @@ def _refuse_incomplete(
             raise ChapterError(suite, 0, says)
         if len(task.hints) != 3 or not all(task.hints):
             raise ChapterError(coach, line, f"{task.name} needs three hints")
-        if task.points < 1:
-            raise ChapterError(coach, line, f"{task.name} has to be worth a point or more")
+        if type(task.points) is not int or task.points < 1:
+            says = f"{task.name} has to be worth a point or more, a whole number of them"
+            raise ChapterError(coach, line, says)
 
 
 def suite_path(stem: str) -> Path:

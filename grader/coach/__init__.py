@@ -70,6 +70,9 @@ class Task:
 
     def slip(self, read: str) -> Callable[[Wrong], Wrong]:
         """Declare a wrong answer; `read` says where to read on."""
+        if not isinstance(read, str):
+            name = getattr(read, "__name__", "a slip")
+            raise ValueError(f"write `@{self.name}.slip(PLACE)` above {name}: where to read on")
 
         def declare(wrong: Wrong) -> Wrong:
             says = " ".join((inspect.getdoc(wrong) or "").split())

@@ -7,6 +7,7 @@ import torch
 from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
+TRACK = "core"
 FORMULA = 'chapter 1, The formula: "score(a, b) = a . b"'
 ALL_PAIRS = 'chapter 1, The formula: "The score (i, j) is the dot product of query i and key j"'
 PRODUCT = (

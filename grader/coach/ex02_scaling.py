@@ -11,6 +11,7 @@ from grader.coach import Task, card
 from grader.coach.common import Common
 from grader.pictures.drawings import draws
 
+TRACK = "core"
 FORMULA = (
     'chapter 2, The formula: "scaled = Q K^T / sqrt(d_k)" (after document 001, "The Matrix Math")'
 )

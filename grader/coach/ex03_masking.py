@@ -8,6 +8,7 @@ from grader.coach import Task, card
 from grader.coach.common import Common
 from grader.pictures.drawings import draws
 
+TRACK = "core"
 DIRECTION = 'chapter 3, Shapes: "Rows are queries, columns are keys."'
 BOOLEAN = 'chapter 3, The formula: "A mask holds booleans, and True means "may attend""'
 ITSELF = (

@@ -7,6 +7,7 @@ import torch
 from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
+TRACK = "core"
 FORMULA = "chapter 4, The formula: \"softmax(s)_j = exp(s_j) / sum over j' of exp(s_j')\""
 LARGEST_SCORE = 'chapter 4, The formula: "adding the same number to a whole row changes nothing"'
 TRUE = 'chapter 3, The formula: "A mask holds booleans, and True means "may attend""'

@@ -7,6 +7,7 @@ import torch
 from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
+TRACK = "core"
 COMBINATION = (
     'the stub of linear_combination: "Add up the tokens, each one times its weight." (after '
     'document 002, "Linear Combinations")'

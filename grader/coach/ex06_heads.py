@@ -11,6 +11,7 @@ from torch.nn.functional import dropout, linear
 from grader.coach import Task, card
 from grader.pictures.drawings import draws
 
+TRACK = "core"
 FOLD = 'chapter 6, Shapes: "A head owns columns, never tokens"'
 ORDER = 'chapter 6, Shapes: "then the heads move in front of the tokens"'
 BY_HAND = 'chapter 6, By hand: "the right shape, but each "head" is one token cut in two"'

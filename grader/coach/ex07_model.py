@@ -15,6 +15,7 @@ from grader.coach.error_slips import error_like
 from grader.coach.ex06_heads import head_maps, right_maps
 from grader.pictures.drawings import draws
 
+TRACK = "core"
 WAVES = (
     'the stub of positional_encoding: "With i = 0, 1, 2, ... feature 2i of position p is sin(p '
     '/ 10000^(2i / d_model))"'

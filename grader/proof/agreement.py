@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from grader import places
-from grader.author_errors import defined_at, located
+from grader.author_errors import defined_at, located, reading
 from grader.chapters import Catalogue, World
 from grader.proof.figure import Figure
 
@@ -19,6 +19,8 @@ def agreement(catalogue: Catalogue) -> Figure:
     """Compare every stub with its solution and with what the coach says of it."""
     figure = Figure("stubs and solutions agree")
     for chapter in catalogue.chapters:
+        for path in places.files_of(chapter.stem):
+            _none_twice(path, figure)
         stubs = _public(places.EXERCISES / f"{chapter.stem}.py")
         solved = _public(places.SOLUTIONS / f"{chapter.stem}.py")
         for exercise in chapter.exercises:
@@ -30,14 +32,28 @@ def agreement(catalogue: Catalogue) -> Figure:
             )
             said = DIFFICULTY.search(stub[1] if stub else "")
             task = exercise.task
+            coachs = f"Difficulty {task.difficulty} of 5, about {task.minutes} minutes."
+            otherwise = f"the coach says {coachs!r}" if said else f"there is no line {coachs!r}"
             figure.count(
                 said is not None and said.groups() == (str(task.difficulty), str(task.minutes)),
-                f"{_at(chapter.stem, name)}: {name}'s difficulty and minutes are not the coach's",
+                f"{_at(chapter.stem, name)}: of {name} {otherwise}",
             )
         _only_imports(chapter.stem, figure)
         extra = [name for name in stubs if name not in {e.name for e in chapter.exercises}]
         figure.count(not extra, f"{chapter.stem}: stubs without a task: {', '.join(extra)}")
     return figure
+
+
+def _none_twice(path: Path, figure: Figure) -> None:
+    """Count what a file defines: of two of one name only the second is there."""
+    with reading(path):
+        nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
+    first: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            before = first.setdefault(node.name, node.lineno)
+            again = f"{located(path, node.lineno)}: {node.name} takes the place of line {before}'s"
+            figure.count(before == node.lineno, again)
 
 
 def _at(stem: str, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from grader import places
 from grader.author_errors import defined_at, line_of, located
@@ -33,6 +34,12 @@ def promises_kept(chapters: Catalogue, setting: Setting, known: Catalogue) -> li
     stubs, rules_cited = Pristine(), set[str]()
     for chapter in chapters.chapters:
         explains = getattr(load_suite(suite_path(chapter.stem)), "EXPLAINS", {})
+        if not _is_well_formed(explains):
+            path = suite_path(chapter.stem)
+            place = located(path, line_of(path, "EXPLAINS"))
+            says = 'is a dict, {"name": ("The beginning of a sentence", ...)}'
+            there.count(False, f"{place}: EXPLAINS {says}")
+            explains = {}
         _strange_names(chapter, explains, there)
         for exercise in chapter.exercises:
             said = docstring_of(stubs.chapters[chapter.stem].functions[exercise.name].decode())
@@ -46,6 +53,10 @@ def promises_kept(chapters: Catalogue, setting: Setting, known: Catalogue) -> li
     for name in page if chapters is known else ():
         tested.count(name in rules_cited, f"no check enforces the rule {name!r}")
     return [there, tested]
+
+
+def _is_well_formed(explains: Any) -> bool:
+    return isinstance(explains, dict) and all(isinstance(v, tuple) for v in explains.values())
 
 
 def _not_there(exercise: Exercise, citation: Citation) -> str:

@@ -7,7 +7,7 @@ import gc
 import multiprocessing
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -79,28 +79,42 @@ def _of_some(
 ) -> Iterator[Figure]:
     theirs = {exercise.stem for exercise in exercises}
     chapters = Catalogue(tuple(one for one in known.chapters if one.stem in theirs))
+    # what follows takes longer, and would fail for what is wrong here
+    if not (yield from _proved(_as_written(chapters, known, setting))):
+        return
+    if not (yield from _proved(_run_once(exercises, setting))):
+        return
+    with _pool(jobs) as pool:
+        yield from _total(_each_exercise(pool, exercises, setting))
+
+
+def _proved(figures: Iterable[Figure]) -> Generator[Figure, None, bool]:
+    """Hand on figures as they come; return whether all of them are full."""
+    proved = True
+    for figure in figures:
+        proved &= figure.proved
+        yield figure
+    return proved
+
+
+def _as_written(chapters: Catalogue, known: Catalogue, setting: Setting) -> Iterator[Figure]:
     yield agreement(chapters)
-    yield examples(chapters, known)
     yield stubs_put_back(chapters)
     yield places_are_there(chapters)
+    yield examples(chapters, known)
     yield from promises_kept(chapters, setting, known)
+
+
+def _run_once(exercises: list[Exercise], setting: Setting) -> Iterator[Figure]:
     yield stubs_not_started(exercises, setting)
-    yield (right := solutions_pass(exercises, setting))
-    if right.proved:  # or all that follows fails for that
-        with _pool(jobs) as pool:
-            yield from _total(_each_exercise(pool, exercises, setting))
+    yield solutions_pass(exercises, setting)
 
 
 def _figures(known: Catalogue, setting: Setting, jobs: int) -> Iterator[Figure]:
     every = list(known.exercises())
-    yield agreement(known)
-    yield examples(known, known)
-    yield stubs_put_back(known)
-    yield places_are_there(known)
-    yield from promises_kept(known, setting, known)
-    yield stubs_not_started(every, setting)
-    yield (right := solutions_pass(every, setting))
-    if not right.proved:  # all that follows fails for that
+    yield from _as_written(known, known, setting)
+    # all that follows would fail for what is wrong here
+    if not (yield from _proved(_run_once(every, setting))):
         return
     dry = Setting("cpu", setting.seed)
     with _pool(jobs) as pool:  # one for all of it, so that no core is left waiting
@@ -218,9 +232,16 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
     for name, outcomes in seen.items():
         failed = [outcome for outcome in outcomes if not outcome.passed]
         which = f"{_place_of(exercise.stem, name)}: {exercise.full} {name}"
-        rejected.count(bool(failed), f"{which} passes")
+        alike_it = "it gives what the solution gives, or no check tells it"
+        rejected.count(bool(failed), f"{which} passes every check: {alike_it}")
+        if not failed:
+            continue
+        unknown = next((o.error for o in outcomes if isinstance(o.error, NameError)), None)
+        if unknown is not None:
+            named.count(False, f"{which} stops with {type(unknown).__name__}: {unknown}")
+            continue
         others = {one.slip for one in failed if one.slip in seen} - {name}
-        holds = bool(failed) and failed[0].slip == name and not others
+        holds = failed[0].slip == name and not others
         named.count(holds, f"{which} {_misnamed(exercise, name, failed, others, seen)}")
     after = Figure("checks that pass on the solutions after all slips")
     right = Judge(known, world, setting, memory=remembered)
@@ -242,7 +263,7 @@ def _misnamed(
     for other, outcomes in seen.items():
         if other != name and all(map(alike, map(Evidence.of, outcomes), mine)):
             return f"gives the same as {other}, {_place_of(exercise.stem, other)}"
-    said = failed[0].slip if failed else None
+    said = failed[0].slip
     first = f"is named {said} first" if said else "has no name in the first check that it fails"
     elsewhere = sorted(str(one) for one in others if one != said)
     return ", elsewhere ".join([first, *elsewhere])

@@ -54,7 +54,7 @@ from grader.suite.laws.situations import (
     subjects_of,
 )
 from grader.suite.promises import LEAVES, Citation, Rule
-from grader.suite.refusals import Refusal, all_refused
+from grader.suite.refusals import Refusal, all_refused, require_sizes
 from grader.suite.tolerance import OTHER_FLOATS
 
 Law = Callable[[Any, Draw, Case], None]
@@ -76,6 +76,7 @@ def checks_by_law(
         empty: inputs without an entry, where a stub says what becomes of them.
         costs: how what a call makes may grow.
     """
+    require_sizes(refusals)
     every = [*cases, *(case for case in special if case.everywhere)]
     floats = [case for case in every if has_floats(case)]
     # a batch, or a single entry, may take a path of its own through an answer

@@ -101,6 +101,8 @@ def check(
         cites: what it enforces; None: its parameter `case.cites`, or what stands under Returns.
         telling: whether what comes out of it tells slips apart.
     """
+    if callable(exercise):
+        raise NoExercise(exercise)
     if about not in ABOUT:
         raise ValueError(f"a check is about one of {', '.join(ABOUT)}, not {about!r}")
     listed = () if cites is None else (cites,) if isinstance(cites, str) else cites

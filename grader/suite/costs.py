@@ -70,6 +70,17 @@ class Growth:
     sizes: Mapping[str, int] = field(default_factory=dict)
     large: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what is no case and what is not counted.
+
+        Raises:
+            ValueError: it is one of these.
+        """
+        if not isinstance(self.case, Case):
+            raise ValueError(f"a Growth is of a Case, not of {self.case!r}")
+        if self.measure not in NAMES:
+            raise ValueError(f"{self.measure!r} is not counted: say one of {', '.join(NAMES)}")
+
     @property
     def exercise(self) -> str:
         """The exercise that it is about."""

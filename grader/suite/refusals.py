@@ -124,6 +124,20 @@ def in_any_words(refusals: Iterable[Refusal], *but: str) -> list[Refusal]:
     ]
 
 
+def require_sizes(refusals: Iterable[Refusal]) -> None:
+    """Demand of what does not fit that it is said with a size, or which words an error has to name.
+
+    Raises:
+        ValueError: any error would do.
+    """
+    for one in (misfit for refusal in refusals for misfit in refusal.misfits):
+        if one.names is None and not EMPTY_BRACKETS.search(one.why) and not numbers_in(one.why):
+            raise ValueError(
+                f'the misfit "{one.why}" names no size, one of which the error has to name: write '
+                "them down, or let the refusal be one `in_any_words`"
+            )
+
+
 def all_refused(answer: Any, draw: Draw, refusal: Refusal) -> None:
     """Demand that every misfit raises the error, with a sentence that says what does not fit.
 

@@ -61,6 +61,10 @@ def test_what_new_writes_is_proved_and_counts(kit):
     again = run(kit, "grader", "new", NEW)
     assert again.returncode == 2
     assert f"exercises/{NEW}.py is there already" in again.stderr
+    done = run(kit, "grader", "new", "ex14_more")
+    assert f"{STEM} is chapter 14 already" in done.stderr
+    done = run(kit, "grader", "new", "ex16_layers", "softmax")
+    assert "ex04_softmax has a `softmax` already" in done.stderr
     done = run(kit, "grader", "new", "ex16_layers", "weigh", "2Layers")
     assert done.returncode == 2
     assert "`2Layers` is no name of a function or a class" in done.stderr
@@ -142,6 +146,21 @@ PROBLEMS = [
     ),
     (COACH, '"summarise",', '"summarize",', "there is no Task for summarise, which the stubs have"),
     (COACH, '        "A mean is a sum and a number.",\n', "", "advance needs three hints"),
+    (COACH, 'TRACK = "beyond"\n', "", "it does not say its track"),
+    (COACH, "@advance.slip(STATE)", "@advance.slip", "`@advance.slip(PLACE)` above mean_kept"),
+    (COACH, "points=2", 'points="2"', "advance has to be worth a point or more, a whole number"),
+    (SUITE, '@check("advance")', "@check", "test_advance_by_hand checks no exercise"),
+    (SUITE, "the sum is [3] and `token` is [5]", "it is so", '"it is so" names no size'),
+]  # fmt: skip
+STUBS = f"exercises/{STEM}.py"
+WRITTEN = [
+    (SUITE, "def test_gate_of_a_layer_of_zeros", "def test_advance_by_hand",
+     "test_advance_by_hand takes the place of line "),
+    (SUITE, "CASES = [", 'EXPLAINS = ("Take",)\nCASES = [', "EXPLAINS is a dict"),
+    (COACH, "mean = (total + token)", "mean = (totl + token)", "stops with NameError: name 'totl'"),
+    (STUBS, f'    raise NotImplementedError("{STEM}.advance")\n', "    pass\n",
+     f'has to end with `raise NotImplementedError("{STEM}.advance")`'),
+    (STUBS, "about 10 minutes", "about 9 minutes", "the coach says 'Difficulty 2 of 5, about 10"),
 ]  # fmt: skip
 
 
@@ -152,6 +171,24 @@ def test_what_an_author_gets_wrong_is_said_with_file_and_line(kit, changed, file
     assert done.returncode == 2
     assert done.stderr.startswith(f"grader: {file}, line ")
     assert says in done.stderr
+
+
+@pytest.mark.parametrize(("file", "old", "new", "says"), WRITTEN)
+def test_what_check_finds_is_said_with_file_and_line(kit, changed, file, old, new, says):
+    changed(file, old, new)
+    done = run(kit, "grader", "check", f"{STEM}.advance")
+    assert done.returncode == 1
+    [line] = [one for one in done.stdout.split("\n") if says in one]
+    assert line.startswith(f"    {file}, line ")
+
+
+def test_a_file_that_is_called_wrongly_is_named(kit):
+    coach = kit / COACH
+    coach.rename(coach.with_stem("ex14_runing"))
+    done = run(kit, "grader", "check", STEM)
+    coach.with_stem("ex14_runing").rename(coach)
+    assert "grader/coach/ex14_runing.py: it is there without the other three files" in done.stderr
+    assert f"is {STEM} meant?" in done.stderr
 
 
 def test_it_is_said_by_another_process_as_well():
@@ -240,6 +277,7 @@ def test_a_chapter_says_itself_what_is_forbidden_and_what_mistakes_show(kit, cha
     changed(SUITE, "from grader.suite import (", IMPORTS)
     changed(SUITE, AFTER, OWN_CHECKS + AFTER)
     changed(COACH, "from grader.coach import Task\n", OWN_FINDINGS)
+    changed(COACH, 'TRACK = "beyond"', 'TRACK = "core"')  # schema 1 knows of no other one
     text = (kit / "solutions" / f"{STEM}.py").read_text(encoding="utf-8")
     text = text.replace("return (total, count), total / count", "return total / count")
     text = text.replace("return tokens * share, share", "raise LookupError('no such row')")

@@ -121,7 +121,7 @@ def test_a_track_is_core_or_beyond(kit):
     finally:
         coach.write_text(said, encoding="utf-8")
     assert f"coach/{STEM}.py" in wrong
-    assert 'TRACK is \'further\': say TRACK = "core" or TRACK = "beyond"' in wrong
+    assert 'TRACK is \'further\': say TRACK = "beyond", or "core"' in wrong
 
 
 def test_who_hands_nothing_of_it_in_has_no_score_for_it(kit, begun, tmp_path):
