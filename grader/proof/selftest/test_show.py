@@ -154,7 +154,7 @@ def test_an_answer_that_ends_its_process(submission, solution, shown_apart):
     )
     status, said = shown_apart(submission("exits", ex04_softmax=text), "softmax")
     assert status == 1
-    assert "ex04_softmax.softmax ended its process, with status 3" in said
+    assert "ex04_softmax.softmax ended its process by itself, with status 3" in said
     assert "masked" in said
     assert "xxx" not in said
 
