@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
-import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from grader import nested
-from grader.answers.clock import processor_limit
 from grader.answers.handed import MOST_NOTED, Handed, source_of
 from grader.remote import trees
+from grader.remote.budget import MOST_NUMBERS, Budget, extent, reckoned, refuse_large_sizes
 from grader.remote.channel import WireError
 from grader.remote.lifted import are_levels, lifted, within
 from grader.remote.wire import Opened, Parcel
-from grader.trouble import TimeLimit
 
 if TYPE_CHECKING:
     from grader.remote.world import RemoteWorld
-
-# enough for every use of what is lent; a worker must not make the judge work
-MOST_NUMBERS = 131_072
-LARGEST_SIZE = 256
-# a module may let each row meet each other one, in each of its heads
-MOST_MET = 2**18
-MOST_CALLS = 5_000
-MOST_OF_FUNCTIONS = 100_000
-MOST_MADE = 50
-# the judge works for a worker at most so many times what a check may take, and a little at least
-MOST_WORK = 2.0
-LEAST_WORK = 0.1
-MOST_RECKONED = 2**27
-# bytes that all objects together may hold
-MOST_HELD = 2**28
-# of these so many may stay for the way back
-MOST_KEPT = 2**23
 
 
 class Lending:
@@ -53,12 +31,7 @@ class Lending:
         self._copies: dict[int, nn.Module] = {}
         self._objects: dict[int, Any] = {}
         self._next = 1
-        self._works = False
-        self._start()
-
-    def _start(self) -> None:
-        self._calls = self._of_modules = self._made = self._numbers = self._kept = 0
-        self._worked = 0.0
+        self.budget = Budget(world.patience)
 
     def forget(self, keep: dict[str, Any]) -> None:
         """Take back what was lent for one check, but for stand-ins that are in place."""
@@ -67,7 +40,7 @@ class Lending:
         self._next = max(self._lent, default=1)
         self._copies.clear()
         self._objects.clear()
-        self._start()
+        self.budget = Budget(self.world.patience)
 
     def number_of(self, value: Any) -> int:
         """Return the number under which something is lent."""
@@ -104,51 +77,6 @@ class Lending:
         made = self._objects.get(number) if type(number) is int else None
         return self.module(number) if made is None else made
 
-    @contextlib.contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Count what the judge works for the worker; that is the submission's time, too.
-
-        Raises:
-            WireError: it was more than a worker may ask for.
-        """
-        began = time.thread_time()
-        left = MOST_WORK * self.world.patience.seconds - self._worked
-        before, self._works = self._works, True
-        try:
-            with processor_limit(max(left, LEAST_WORK)):
-                yield
-        except TimeLimit:
-            raise WireError("what is lent is asked too much") from None
-        finally:
-            self._works = before
-            took = time.thread_time() - began
-            self._worked += took
-            self.world.patience.total += took
-
-    def hears(self, reply: Opened) -> None:
-        """Bound what something of the answer's gives to what is lent, which goes on with it."""
-        if not self._works:
-            return
-        if sum(map(_extent, reply.tensors)) > MOST_NUMBERS:
-            raise WireError("what is lent is given too much")
-
-    def count(self, kind: str, message: Opened) -> None:
-        """Count a question of the worker's; there is an end to them, and to their size."""
-        self._calls += 1
-        too_long = self._worked > MOST_WORK * self.world.patience.seconds
-        too_much = self._calls > MOST_OF_FUNCTIONS or too_long
-        if kind != "function" and not (kind == "backward" and "lent" not in message.header):
-            self._of_modules += 1
-            too_much |= self._of_modules > MOST_CALLS
-            sizes = [size for value in message.tensors for size in value.shape]
-            numbers = sum(value.numel() for value in message.tensors)
-            largest = 0 if kind == "method" else max(sizes, default=0)
-            met = max((reckoned([value.shape], ()) for value in message.tensors), default=0)
-            too_much |= numbers > MOST_NUMBERS or largest > LARGEST_SIZE
-            too_much |= kind != "method" and met > MOST_MET
-        if too_much:
-            raise WireError("what is lent is asked too much")
-
     def serve(self, kind: str, message: Opened) -> tuple[dict[str, Any], Parcel]:
         """Work out a call of something lent."""
         header = message.header
@@ -170,13 +98,10 @@ class Lending:
             if not are_levels(levels, len(tensors)):
                 raise WireError("a call is none")
             shapes, times = within([one.shape for one in tensors], levels)
-            work = times * reckoned(shapes, known)
-            self._numbers += work
+            work = self.budget.works_out(shapes, known, times)
             wanting = header.get("gradients") is True
             wanting &= any(value.requires_grad for value in tensors)
-            if self._numbers > MOST_RECKONED:
-                raise WireError("what is lent is asked too much")
-            self._keeps(work if wanting else 0)
+            self.budget.keeps(work if wanting else 0)
             made = functools.partial(lifted, lent, levels) if levels else lent
             return self._called(made, [], given, message)
         raise WireError("what is lent is something else")
@@ -184,9 +109,8 @@ class Lending:
     def _constructed(
         self, lent: type, seed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[dict[str, Any], Parcel]:
-        if any(abs(_whole(size) or 0) > LARGEST_SIZE for size in (*args, *kwargs.values())):
-            raise ValueError("a size is too large")
-        self._counts_one_more()
+        refuse_large_sizes((*args, *kwargs.values()))
+        self.budget.makes()
         if type(seed) is not int or not 0 <= seed < 2**31:
             raise WireError("a seed is none")
         with torch.random.fork_rng(devices=[]):
@@ -196,12 +120,6 @@ class Lending:
         if not isinstance(made, nn.Module):
             return self._keep(made), parcel
         return {"module": self.lend(made, parcel)}, parcel
-
-    def _keeps(self, numbers: int) -> None:
-        """Count what stays for the way back."""
-        self._kept += numbers
-        if self._kept > MOST_KEPT:
-            raise WireError("what is lent is asked too much")
 
     def _keep(self, made: Any) -> dict[str, Any]:
         self._next += 1
@@ -214,29 +132,18 @@ class Lending:
         if isinstance(made, nn.Module) or type(name) is not str or name.startswith("_"):
             raise WireError("what is lent is something else")
         if kind == "copy":
-            self._counts_one_more()
+            self.budget.makes()
             return self._keep(copy.deepcopy(made)), self.world.parcel()
         found = getattr(made, name)
         if kind == "method" and callable(found):
             try:
                 return self._called(found, [], called_with(message), message)
             finally:
-                self._counts_what_is_held()
+                self.budget.holds(self._objects.values())
         parcel = self.world.parcel()
         if callable(found):
             return {"method": True}, parcel
         return {"value": parcel.pack(found)}, parcel
-
-    def _counts_what_is_held(self) -> None:
-        parts = nested.flat(*(vars(made) for made in self._objects.values()))
-        held = sum(one.untyped_storage().nbytes() for one in parts if isinstance(one, Tensor))
-        if held > MOST_HELD:
-            raise WireError("what is lent holds too much")
-
-    def _counts_one_more(self) -> None:
-        self._made += 1
-        if self._made > MOST_MADE:
-            raise WireError("what is lent is asked too much")
 
     def _forward(self, given: Any, message: Opened) -> tuple[dict[str, Any], Parcel]:
         module = self.stands(message)
@@ -264,7 +171,7 @@ class Lending:
         with torch.set_grad_enabled(wanting):
             value = made(*given[0], **given[1])
         if wanting and isinstance(made, nn.Module):
-            self._keeps(sum(reckoned([one.shape], ()) for one in message.tensors))
+            self.budget.keeps(sum(reckoned([one.shape], ()) for one in message.tensors))
         parcel = self.world.parcel()
         say: dict[str, Any] = {"value": parcel.pack(value)}
         outputs = [one for one in parcel.sent if one.requires_grad]
@@ -303,7 +210,7 @@ class Lending:
             weight = trees.at(module, paths[0])
             if weight is None:
                 continue
-            if _extent(values) > MOST_NUMBERS:
+            if extent(values) > MOST_NUMBERS:
                 raise WireError("a weight of what is lent is too large")
             same = weight.shape == values.shape and weight.dtype == values.dtype
             if not same:
@@ -332,11 +239,6 @@ class Lending:
                 weight.grad.copy_(gradient)
 
 
-def _extent(value: Tensor) -> int:
-    """Return how many numbers a tensor has, or of none how long it is."""
-    return max(value.numel(), *value.shape, 0)
-
-
 def how_lent(made: Any) -> str:
     """Say what is lent: a function, a class of modules, or one of other objects."""
     if not isinstance(made, type):
@@ -350,30 +252,6 @@ def called_with(message: Opened) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if type(given) is not tuple or len(given) != 2 or type(given[1]) is not dict:
         raise WireError("a call is none")
     return given
-
-
-def reckoned(shapes: Sequence[Sequence[int]], given: Sequence[Any]) -> int:
-    """Return about how many numbers a function makes at most of tensors of such shapes.
-
-    Each row of one tensor may meet each row, or each column, of another; a number may be a size,
-    and where it is the only one beside lengths, the size of both sides of a mask. Beside a tensor
-    a float is none, but a base or a rate.
-    """
-    rows = [math.prod(shape[:-1]) for shape in shapes]
-    met = max((size for shape in shapes for size in shape[-2:]), default=1)
-    sizes = [abs(size) for one in given if (size := _whole(one, floats=not shapes))]
-    made = max(sum(map(math.prod, shapes)), max(rows, default=1) * met)
-    both = len(sizes) == 1 and all(len(shape) < 2 for shape in shapes)
-    return made * math.prod(sizes) * (sizes[0] if both else 1)
-
-
-def _whole(one: Any, *, floats: bool = False) -> int | None:
-    """Return the whole number that stands in an int, in NumPy's kinds or in a tensor, or None."""
-    if isinstance(one, Tensor | np.ndarray | np.generic) and math.prod(one.shape) == 1:
-        one = one.item()
-    if floats and isinstance(one, float) and one.is_integer():
-        one = int(one)
-    return one if type(one) is int else None
 
 
 def _add_and_take_away(module: nn.Module, weights: Any, message: Opened) -> None:

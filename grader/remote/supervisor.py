@@ -9,6 +9,7 @@ from typing import Any
 
 from grader import devices
 from grader.processes.ending import Ending
+from grader.remote.budget import AsksTooMuch
 from grader.remote.channel import Channel, WireError
 from grader.remote.end import End
 from grader.remote.patience import Patience
@@ -175,6 +176,8 @@ class Supervisor(End):
         self.forget_worker()
         if isinstance(problem, TimeoutError):
             verdict, says = "timeout", "did not come back in time and was ended"
+        elif isinstance(problem, AsksTooMuch):
+            verdict, says = "error", f"asked too much: {problem}"
         elif isinstance(problem, WireError):
             verdict, says = "error", f"sent something that is no answer: {problem}"
         elif isinstance(problem, BrokenDevice):

@@ -367,7 +367,7 @@ class RemoteWorld(Supervisor):
         home: str,
     ) -> Any:
         with self.makes_sense():
-            self.lending.hears(reply)
+            self.lending.budget.hears(reply)
             self._listen(reply)
             self._join(reply, leaves)
             for value, meta in zip(reply.tensors, reply.metas, strict=True):
@@ -468,12 +468,12 @@ class RemoteWorld(Supervisor):
 
     def serve(self, message: Opened) -> None:
         """Do what the worker asks for; the time that takes is not the worker's."""
-        with self.patience.turn(workers=False), self.lending.at_work():
+        with self.patience.turn(workers=False), self.lending.budget.at_work():
             super().serve(message)
 
     def answer(self, kind: str, message: Opened) -> tuple[dict[str, Any], Parcel | None]:
         """Work out what has been lent; nothing else is done for a worker."""
-        self.lending.count(kind, message)
+        self.lending.budget.asked(kind, message)
         if kind == "backward":
             self.lending.stands(message)
             return self.pull(message)

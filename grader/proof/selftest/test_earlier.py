@@ -14,7 +14,7 @@ from grader import places
 from grader.batch.plan import GradingPlan
 from grader.chapters import catalogue
 from grader.hearings.each import Hearings
-from grader.remote import lending
+from grader.remote import budget
 from grader.remote.lifted import are_levels, lifted, within
 from grader.remote.talk import ByHeart
 
@@ -147,10 +147,10 @@ def test_a_cache_of_the_references_is_asked_and_not_held(hear, solution, tries, 
     [
         ("tried()._rows", "has no attribute '_rows'"),
         ("tried().update(torch.ones(2, 9, 4), torch.ones(2, 9, 6))", "ValueError"),
-        ("[KeyValueCache(5) for _ in range(99)]", "asked too much"),
+        ("[KeyValueCache(5) for _ in range(99)]", "asked too much: more than 50 modules"),
         ("KeyValueCache(10**9)", "too large"),
         ("[KeyValueCache(250).update(torch.ones(2000, 1, 64), torch.ones(2000, 1, 1))"
-         " for _ in range(9)]", "holds too much"),
+         " for _ in range(9)]", "more than 268,435,456 bytes held by the objects made for it"),
     ],
 )  # fmt: skip
 def test_what_a_cache_of_the_references_refuses(hear, solution, tries, says):
@@ -285,7 +285,7 @@ def partial_attention(query, key, value, mask=None):
 def test_what_is_given_to_a_reference_has_an_end(hear, solution):
     heard = hear("partial_attention", ex12_flash=solution("ex12_flash") + GIVES_TOO_MUCH)
     (told,) = {message for check, *_, message in heard if check == "values[partial_attention]"}
-    assert "what is lent is given too much" in " ".join(told.split())
+    assert "asked too much: more than 131,072 numbers handed over at once" in " ".join(told.split())
 
 
 def test_results_of_the_two_ways_never_mix():
@@ -298,15 +298,15 @@ def test_results_of_the_two_ways_never_mix():
 
 
 def test_what_a_call_may_come_to_is_reckoned_before_it_is_made():
-    assert lending.reckoned([(65_536, 1), (65_536, 1)], ()) >= 65_536**2
+    assert budget.reckoned([(65_536, 1), (65_536, 1)], ()) >= 65_536**2
     # a mask of one size has it on both sides, whoever's number it is
     for size in (10**4, np.int64(10**4), np.array([10**4]), torch.tensor(10**4), 1e4):
-        assert lending.reckoned([], (size,)) >= 10**8
-    assert lending.reckoned([(256,)], (10**4,)) >= 256 * 10**8
-    assert lending.reckoned([(15, 256, 32)], ()) > lending.MOST_MET
+        assert budget.reckoned([], (size,)) >= 10**8
+    assert budget.reckoned([(256,)], (10**4,)) >= 256 * 10**8
+    assert budget.reckoned([(15, 256, 32)], ()) > budget.MOST_MET
     # a base is no size
-    assert lending.reckoned([(45,)], (24, 10000.0)) == lending.reckoned([(45,)], (24, 1.5))
-    assert lending.reckoned([(40_000, 1, 3), (40_000, 1, 3)], ()) < lending.MOST_RECKONED / 100
+    assert budget.reckoned([(45,)], (24, 10000.0)) == budget.reckoned([(45,)], (24, 1.5))
+    assert budget.reckoned([(40_000, 1, 3), (40_000, 1, 3)], ()) < budget.MOST_RECKONED / 100
 
 
 def test_a_function_is_lifted_as_vmap_lifts_it():
