@@ -74,7 +74,7 @@ class Lost(BaseException):
 
 
 class NurseryError(BaseException):
-    """No worker could be started, or none was left alone; nothing about the submission is known."""
+    """No worker could be started, or each was ended from outside; nothing is known of an answer."""
 
 
 def words_of(problem: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Inputs as they were handed over: put back after the call, so that nothing is judged by others.
+"""Copies of a call's inputs, which are put back after it.
 
 An answer that could change its inputs could change what is expected of it.
 """

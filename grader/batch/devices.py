@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader import devices
-from grader.hearings.trying import try_out
+from grader.hearings.probe import try_out
 from grader.results import DEVICES, DeviceState
 from grader.sandbox import Isolation
 
@@ -18,7 +18,7 @@ class Usable:
 
     Attributes:
         devices: those that work.
-        on_gpu: the walls there, where some had to come down; None for the machine's.
+        on_gpu: the walls there; None: the machine's.
         walls: which had to come down and why, a device each.
         reasons: why a device works within no walls at all.
         sentences: what a submission is not kept from, and what does not work.

@@ -44,7 +44,7 @@ class GradingPlan:
         named: whether the exercises were asked for by name: else chapters beyond the seven count
             only for who has begun them.
         with_shapes: whether results are to have the shapes of the answers.
-        on_gpu: the walls on a GPU, where some have come down; None for the same.
+        on_gpu: the walls on a GPU; None: the same as on the CPU.
     """
 
     exercises: tuple[Exercise, ...]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from grader import devices
 from grader.chapters import Catalogue, Exercise
-from grader.hearings.bare import asked
 from grader.hearings.earlier import references
 from grader.hearings.hearing import Hearing, Limits
+from grader.hearings.probe import asked
 from grader.judging.recognise import SlipMemory
 from grader.remote.talk import ByHeart
 from grader.results import CheckResult, Earlier

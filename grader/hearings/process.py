@@ -24,7 +24,7 @@ from grader.sandbox import Isolation
 START_LIMIT = 240.0
 CHECK_LIMIT = 60.0
 TOGETHER = 0.25
-# that of the run's seed has to last while one submission has a seed of its own, on two devices
+# one for each seed and device: the run's seed and one submission's own, on two devices
 MOST_MEMORIES = 4
 
 
@@ -42,7 +42,7 @@ class JudgeProcess:
             submission. One waits while the other works, and on one core neither has to be woken
             from far.
         earlier: whose earlier chapters later ones are judged over.
-        on_gpu: the walls of submissions on a GPU, where some have come down; None for the same.
+        on_gpu: the walls of submissions on a GPU; None: the same as of those on the CPU.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """What a call has left behind: inputs that are others now, and torch's switches set.
 
-It is looked for after every check. The check that enforces the rule fails by it, and so does every
-other in which it is seen, if that one passes: who is found out once is not found out in each check.
+It is looked for after every check. The check that enforces the rule fails by it; where that one
+does not see it, the checks that do fail instead.
 """
 
 from __future__ import annotations

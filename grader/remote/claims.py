@@ -41,7 +41,7 @@ def vast(name: Any, shape: Any) -> Any:
     """Make an object in the place of a tensor that is too large to be sent."""
     good = type(shape) is list and len(shape) <= 16 and type(name) is str and name in DTYPES
     if not good or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
-        raise WireError("a shape is none")
+        raise WireError("a shape is malformed")
     return opaque("Tensor", f"{name} {shape}, far too large")
 
 

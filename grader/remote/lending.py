@@ -96,7 +96,7 @@ class Lending:
             known = nested.flat(*given[0], *given[1].values())
             tensors = [one for one in known if isinstance(one, Tensor)]
             if not are_levels(levels, len(tensors)):
-                raise WireError("a call is none")
+                raise WireError("a call is malformed")
             shapes, times = within([one.shape for one in tensors], levels)
             work = self.budget.works_out(shapes, known, times)
             wanting = header.get("gradients") is True
@@ -112,7 +112,7 @@ class Lending:
         refuse_large_sizes((*args, *kwargs.values()))
         self.budget.makes()
         if type(seed) is not int or not 0 <= seed < 2**31:
-            raise WireError("a seed is none")
+            raise WireError("a seed is malformed")
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             made = lent(*args, **kwargs)
@@ -250,7 +250,7 @@ def called_with(message: Opened) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call."""
     given = message.unpack(message.header.get("value"))
     if type(given) is not tuple or len(given) != 2 or type(given[1]) is not dict:
-        raise WireError("a call is none")
+        raise WireError("a call is malformed")
     return given
 
 
@@ -271,5 +271,5 @@ def _extras(said: Any) -> list[list[Any]]:
     listed = said[: trees.MOST_PARTS] if type(said) is list else []
     for one in listed:
         if type(one) is not list or len(one) != 3 or type(one[0]) is not str:
-            raise WireError("a module's state is none")
+            raise WireError("a module's state is malformed")
     return listed

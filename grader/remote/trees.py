@@ -100,21 +100,21 @@ def leaves(module: nn.Module) -> Iterator[Tensor]:
 def parts_of(said: Any) -> list[Submodule]:
     """Read the parts of a description; the first is the module itself."""
     if type(said) is not list or not 0 < len(said) <= MOST_PARTS:
-        raise WireError("a module's parts are none")
+        raise WireError("a module's parts are malformed")
     parts = [_part(one) for one in said]
     if parts[0].path or any(not part.path for part in parts[1:]):
-        raise WireError("a module's parts are none")
+        raise WireError("a module's parts are malformed")
     return parts
 
 
 def _part(said: Any) -> Submodule:
     if type(said) is not list or len(said) != 6:
-        raise WireError("a module's part is none")
+        raise WireError("a module's part is malformed")
     path, name, kind, training, same, without = said
     good = _is_path(path) and type(name) is str and type(kind) is str and kind in KINDS
     good = good and type(training) is bool and (same is None or _is_path(same))
     if not good or type(without) is not list or not all(map(_is_name, without)):
-        raise WireError("a module's part is none")
+        raise WireError("a module's part is malformed")
     word = name[:60] if name.isidentifier() else "Module"
     return Submodule(path, word, KINDS[kind], training, same, tuple(without))
 
@@ -122,11 +122,11 @@ def _part(said: Any) -> Submodule:
 def weights_of(said: Any, message: Opened) -> list[tuple[list[str], Tensor, bool]]:
     """Read weights: the paths of each, its values, and whether it wants gradients."""
     if type(said) is not list or len(said) > MOST_PARTS:
-        raise WireError("a module's weights are none")
+        raise WireError("a module's weights are malformed")
     made = []
     for one in said:
         if type(one) is not list or len(one) != 3 or type(one[2]) is not bool:
-            raise WireError("a module's weight is none")
+            raise WireError("a module's weight is malformed")
         if type(one[0]) is not list or not one[0] or not all(map(_is_path, one[0])):
             raise WireError("a module's weight has no path")
         made.append((one[0], message.tensor(one[1]), one[2]))

@@ -240,10 +240,10 @@ class Opened:
         made: dict[Any, Any] = {}
         for pair in pairs:
             if type(pair) is not list or len(pair) != 2:
-                raise WireError("a dictionary is none")
+                raise WireError("a dictionary is malformed")
             key = self.unpack(pair[0], depth)
             if not isinstance(key, str | int | float | bool | None):
-                raise WireError("a key is none")
+                raise WireError("a key is malformed")
             # larger numbers may all have one hash, and a dictionary of them takes for ever
             if isinstance(key, int | float) and not abs(key) < LARGEST_KEY:
                 raise WireError("a key is too large")
@@ -252,10 +252,10 @@ class Opened:
 
     def _numpy(self, inner: Any) -> Any:
         if type(inner) is not list or len(inner) != 2:
-            raise WireError("an array is none")
+            raise WireError("an array is malformed")
         values = self.tensor(inner[0])
         if values.dtype in (torch.bfloat16,):
-            raise WireError("an array is none")
+            raise WireError("an array is malformed")
         array = values.detach().numpy()
         return array[()] if inner[1] is True and array.ndim == 0 else array
 
@@ -307,7 +307,7 @@ def receive(
         raise WireError("a header is not a dictionary")
     metas = header.pop("tensors", [])
     if type(metas) is not list or len(metas) > MOST_TENSORS:
-        raise WireError("a list of tensors is none")
+        raise WireError("a list of tensors is malformed")
     if trusted and channel.memory is not None and "laid" in header:
         begin, end = header["laid"]
         body = channel.memory[begin:end]
@@ -334,7 +334,7 @@ def laid_over(metas: list[Any], body: Any, trusted: bool, leaves: bool = False) 
         try:
             tensor = _laid(body, at, name, shape, strides)
         except (RuntimeError, ValueError) as problem:
-            raise WireError("a tensor's sizes are none") from problem
+            raise WireError("a tensor's sizes are malformed") from problem
         at += size + (-size % ALIGNED)
         if name == "bool" and not trusted:
             # bytes other than 0 and 1 would be no booleans
@@ -360,11 +360,11 @@ def _laid(body: Any, at: int, name: str, shape: list[int], strides: list[int] | 
 
 def _checked(meta: Any) -> list[Any]:
     if type(meta) is not list or len(meta) != 5:
-        raise WireError("a tensor's description is none")
+        raise WireError("a tensor's description is malformed")
     name, shape, strides, wants, place = meta
     good = type(name) is str and name in DTYPES and type(wants) is bool and _short(place)
     if not good or not _sizes(shape):
-        raise WireError("a tensor's description is none")
+        raise WireError("a tensor's description is malformed")
     if strides is not None:
         raise WireError("strides that nobody asked for")
     return meta
@@ -384,17 +384,17 @@ def _sizes(sizes: Any) -> bool:
 
 def _span(shape: list[int], strides: list[int]) -> int:
     if math.prod(shape) > LARGEST_BODY or 0 in shape:
-        raise WireError("a tensor's strides are none")
+        raise WireError("a tensor's strides are malformed")
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
 
 
 def _float(said: Any) -> float:
     if type(said) is not str or len(said) > 64:
-        raise WireError("a number is none")
+        raise WireError("a number is malformed")
     try:
         return float.fromhex(said)
     except (ValueError, OverflowError):
-        raise WireError("a number is none") from None
+        raise WireError("a number is malformed") from None
 
 
 def _refused(_: str) -> None:

@@ -414,7 +414,7 @@ class RemoteWorld(Supervisor):
         modules = reply.header.get("modules")
         for one in modules if type(modules) is list else []:
             if type(one) is not list or len(one) != 5:
-                raise WireError("a module's state is none")
+                raise WireError("a module's state is malformed")
             kind, number, weights, training, extras = one
             if kind == "lent":
                 self.lending.take(number, weights, training, extras, reply)

@@ -33,7 +33,7 @@ def starter_for(
     Args:
         isolation: the walls that are put up around them; None for none but those of a process.
         hidden: what they must not read even where it lies under what they may.
-        on_gpu: the walls of those that use a GPU, where some have come down; None for the same.
+        on_gpu: the walls of those on a GPU; None: the same as of those on the CPU.
     """
     if sys.platform == "linux":
         from grader.workers.forked import Nurseries

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from grader import devices
-from grader.hearings.trying import try_out
+from grader.hearings.probe import try_out
 from grader.judging.run import Setting
 from grader.proof.cuda import batch, endings
 from grader.proof.cuda.part import NotTried, Part

@@ -1,18 +1,46 @@
-"""A small real computation on a device, in a worker and within walls, before a batch needs it."""
+"""What a device can do: asked of a fresh worker, in which nothing of a submission was."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from grader.hearings.bare import asked
+from grader import devices
+from grader.remote.world import RemoteWorld
 from grader.sandbox import Isolation
 from grader.sandbox.rungs import Rung, highest
 from grader.trouble import Lost, NurseryError
+from grader.workers.forked import Starter, WorkerJob
 from grader.workers.starting import starter_on_gpu
+
+# a context may take long to start, and nothing of a submission's is timed by it
+START_LIMIT = 60.0
+NO_CHAPTERS: Mapping[str, Sequence[str]] = {}
+
+
+def asked(question: str, device: str, starter: Starter, memory: int = WorkerJob.memory) -> Any:
+    """Start a worker on a device, and ask it.
+
+    Args:
+        question: as the worker knows it.
+        device: its name.
+        starter: starts the worker.
+        memory: megabytes that it may take.
+
+    Raises:
+        Lost: it has ended.
+        NurseryError: it cannot be started.
+    """
+    home = devices.indexed(device)
+    devices.name_only(home)
+    job = WorkerJob(NO_CHAPTERS, home, memory)
+    world = RemoteWorld(lambda: starter.start(job), {}, NO_CHAPTERS, START_LIMIT, home)
+    with contextlib.closing(world):
+        return world.ask(question, {}).header
 
 
 def try_out(
