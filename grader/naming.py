@@ -43,7 +43,7 @@ def chapter(name: str, stems: Sequence[str]) -> str | None:
     return next((stem for stem in stems if name in (stem, stem.partition("_")[0])), None)
 
 
-def listed(text: str, stems: Sequence[str]) -> list[str]:
+def spelled_out(text: str, stems: Sequence[str]) -> list[str]:
     """Spell out a list of names, such as `ex01..ex03,softmax`: a chapter's number is its name.
 
     Args:
@@ -72,7 +72,7 @@ def chapters(text: str, stems: Sequence[str]) -> list[str]:
     Raises:
         LookupError: something in it is no chapter, or there is nothing in it.
     """
-    meant = listed(text, stems)
+    meant = spelled_out(text, stems)
     for name in meant or [text]:
         _place(name, name, stems)
     return [stem for stem in stems if stem in meant]

@@ -21,7 +21,7 @@ from grader.answers.kept import Became, Kept
 from grader.answers.protocol import Answers
 from grader.answers.switches import put_back_from, standing
 from grader.costs import Counting
-from grader.dry_run import Crossing, Mistake, Place
+from grader.dry_run import CodeLine, Crossing, Mistake
 from grader.reading.families import Family
 
 PLAIN = str | int | float | bool | bytes
@@ -222,7 +222,7 @@ class Answer:
             yield seen
 
     @contextlib.contextmanager
-    def on_pretended_device(self, forgiven: Collection[Place] = ()) -> Iterator[list[Mistake]]:
+    def on_pretended_device(self, forgiven: Collection[CodeLine] = ()) -> Iterator[list[Mistake]]:
         """Make the calls inside on a pretended GPU, and collect what would go wrong on a real one.
 
         Mistakes of the lines that are `forgiven` are made no more.

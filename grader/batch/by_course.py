@@ -48,7 +48,7 @@ def course_for(
     stems = list(known.names())
 
     def select(names: Sequence[str]) -> list[str]:
-        each = (one for name in names for one in naming.listed(name, stems))
+        each = (one for name in names for one in naming.spelled_out(name, stems))
         return [exercise.full for one in each for exercise in known.select(one)]
 
     return read(path, select, rules)

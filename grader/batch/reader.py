@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from grader.batch.reading import held, is_plain, read
 from grader.batch.sources import Told, Unusable
-from grader.batch.uploads import Place
+from grader.batch.uploads import Upload
 from grader.processes.child import end_with_parent
 from grader.written.shapes import Shapes, shapes
 
@@ -38,10 +38,10 @@ Names = Mapping[str, Sequence[str]]
 class Listing(NamedTuple):
     """A submission of which only the names of what it holds are asked for."""
 
-    place: Place
+    place: Upload
 
 
-Asked = Place | dict[str, bytes] | Listing
+Asked = Upload | dict[str, bytes] | Listing
 
 
 class SubmissionReader:
@@ -76,7 +76,7 @@ class SubmissionReader:
         """The number of the process, while there is one."""
         return self._process.pid if self._process is not None else None
 
-    def read(self, path: Place, told: Told | None = None) -> dict[str, bytes]:
+    def read(self, path: Upload, told: Told | None = None) -> dict[str, bytes]:
         """Read the sources of a submission's chapters, by names that end in `.py`.
 
         Args:
@@ -117,7 +117,7 @@ class SubmissionReader:
             return {}
         return found
 
-    def held(self, path: Place) -> list[str]:
+    def held(self, path: Upload) -> list[str]:
         """List the names of what was handed in; nothing if that cannot be told, or takes too much.
 
         Args:
@@ -139,7 +139,7 @@ class SubmissionReader:
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 process.kill()
 
-    def _ask(self, path: Place, names: Names, told: Told) -> dict[str, bytes]:
+    def _ask(self, path: Upload, names: Names, told: Told) -> dict[str, bytes]:
         found: dict[str, bytes]
         found, theirs = self._said(path, names)
         told.notes += theirs.notes

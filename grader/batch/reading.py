@@ -19,7 +19,7 @@ from grader.batch.members import LARGEST_IN_ALL, Chosen, chosen, data_of, like_a
 from grader.batch.names import listed, shortened
 from grader.batch.no_chapter import no_chapter
 from grader.batch.sources import SCRIPT, NoChapter, Told, Unusable, sources
-from grader.batch.uploads import ARCHIVES, Loose, Place, is_archive, the_same, uploads_in
+from grader.batch.uploads import ARCHIVES, Loose, Upload, is_archive, the_same, uploads_in
 from grader.naming import in_words
 
 DAMAGED = (
@@ -29,7 +29,7 @@ DAMAGED = (
 
 
 def read(
-    path: Place,
+    path: Upload,
     names: Mapping[str, Sequence[str]] | None = None,
     told: Told | None = None,
 ) -> dict[str, bytes]:
@@ -56,7 +56,7 @@ def read(
         raise Unusable(_damaged(path, problem)) from problem
 
 
-def held(path: Place) -> list[str]:
+def held(path: Upload) -> list[str]:
     """List the names of what was handed in, of very much the first ones; links are not followed.
 
     Args:
@@ -100,7 +100,7 @@ def _everything(path: Path) -> list[Member]:
     return list(tars.members(path))
 
 
-def is_plain(path: Place) -> bool:
+def is_plain(path: Upload) -> bool:
     """Tell whether to read a submission is to read bytes, and nothing to unpack or to parse."""
     if isinstance(path, Loose):
         return all(name.endswith(SCRIPT) for name, _ in path.files)
@@ -114,7 +114,7 @@ def is_plain(path: Place) -> bool:
     return kinds == {SCRIPT}
 
 
-def _files(path: Place, told: Told) -> Chosen:
+def _files(path: Upload, told: Told) -> Chosen:
     if isinstance(path, Loose):
         return chosen(folders.loose(path.files), told)
     try:
@@ -144,7 +144,7 @@ def _from_zip(found: Sequence[Member], told: Told) -> Chosen:
             return chosen(found, told)
 
 
-def _opened(path: Place, told: Told) -> Place:
+def _opened(path: Upload, told: Told) -> Upload:
     """Return the archive that was uploaded, where a folder holds nobody's work beside it."""
     if isinstance(path, Loose) or path.is_symlink() or not path.is_dir():
         return path
@@ -174,7 +174,7 @@ def _from_no_archive(path: Path, told: Told) -> Chosen:
     raise Unusable("it is neither a folder nor a file")
 
 
-def _damaged(path: Place, problem: Exception) -> str:
+def _damaged(path: Upload, problem: Exception) -> str:
     if isinstance(path, Loose):
         return shortened(f"a file cannot be read: {problem}")
     kind = next((end for end in ARCHIVES if path.name.lower().endswith(end)), "archive")
@@ -182,7 +182,7 @@ def _damaged(path: Place, problem: Exception) -> str:
     return shortened(f"the archive {path.name} cannot be read: {why}: pack it anew")
 
 
-def _unreadable(path: Place, problem: OSError) -> str:
+def _unreadable(path: Upload, problem: OSError) -> str:
     """Say what the system said, without the way to the submission."""
     if isinstance(path, Loose):
         return shortened(f"a file cannot be read: {problem.strerror or problem}")

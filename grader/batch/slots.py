@@ -26,9 +26,9 @@ STOPPING = 20.0
 
 @dataclass(frozen=True)
 class Graded:
-    """A submission's result, its place in the batch, and whether it was known before."""
+    """A submission's result, its index in the batch, and whether it was known before."""
 
-    place: int
+    index: int
     result: SubmissionResult
     known: bool
 
@@ -52,7 +52,7 @@ def side_by_side(
                 slot.start()
             while len(results) < len(submissions):
                 done = _next(said, len(results))
-                results[done.place] = done.result
+                results[done.index] = done.result
                 after_each(done.result, done.known)
         except BaseException:
             waiting.clear()

@@ -27,7 +27,7 @@ class Loose:
     earlier: tuple[tuple[str, Path], ...] = ()
 
 
-Place = Path | Loose
+Upload = Path | Loose
 
 
 def is_archive(path: Path) -> bool:

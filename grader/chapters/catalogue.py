@@ -88,7 +88,7 @@ class Catalogue:
         Raises:
             LookupError: nothing is called so; the sentence names what is near.
         """
-        names = [name for text in texts for name in naming.listed(text, [*self.names()])]
+        names = [name for text in texts for name in naming.spelled_out(text, [*self.names()])]
         meant = {exercise.full for name in names for exercise in self.select(name)}
         return [exercise for exercise in self.exercises() if exercise.full in meant]
 

@@ -7,8 +7,8 @@ from grader.dry_run.mistakes import (
     MODEL,
     RAISED,
     WAITS,
+    CodeLine,
     Mistake,
-    Place,
     heard,
     lost,
 )
@@ -21,9 +21,9 @@ __all__ = [
     "MODEL",
     "RAISED",
     "WAITS",
+    "CodeLine",
     "Crossing",
     "Mistake",
-    "Place",
     "heard",
     "lost",
 ]

@@ -18,7 +18,7 @@ from grader import nested
 from grader.dry_run import cuda, imports, words
 from grader.dry_run.generators import Generator, elsewhere
 from grader.dry_run.lightly import prepare
-from grader.dry_run.mistakes import Mistake, Place
+from grader.dry_run.mistakes import CodeLine, Mistake
 from grader.dry_run.mode import ON_THE_CPU, Machine
 from grader.dry_run.moves import Move, moved
 from grader.dry_run.pretended import CPU, HOME, pretended_device
@@ -41,7 +41,7 @@ class Crossing:
         trip: what would go wrong there, of all calls so far.
     """
 
-    def __init__(self, called: Callable[[str], str], forgiven: Collection[Place] = ()) -> None:
+    def __init__(self, called: Callable[[str], str], forgiven: Collection[CodeLine] = ()) -> None:
         prepare()
         Backward.prepare()
         self._called = called

@@ -54,7 +54,7 @@ WAITS = frozenset(("waits",))
 
 SOMETHING = "a tensor"
 # a file of the student's, and a line of it
-Place = tuple[str, int]
+CodeLine = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Mistake:
         return bool(self.file) and self.what != SOMETHING
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CodeLine:
         """Where it is."""
         return self.file, self.line
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from grader.dry_run import sites, words
-from grader.dry_run.mistakes import RAISED, WAITS, Mistake, Place
+from grader.dry_run.mistakes import RAISED, WAITS, CodeLine, Mistake
 from grader.dry_run.moves import moved
 from grader.dry_run.pretended import CPU, FIRST, HOME, pretended_device
 from grader.dry_run.sites import Running, Site
@@ -57,7 +57,7 @@ class Trip:
         mine: Callable[[str], bool],
         until: CodeType,
         called: Callable[[str], str] = str,
-        forgiven: Collection[Place] = (),
+        forgiven: Collection[CodeLine] = (),
     ) -> None:
         self._mine, self._until, self._called = mine, until, called
         self.forgiven = frozenset(forgiven)

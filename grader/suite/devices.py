@@ -21,8 +21,8 @@ from grader.dry_run import (
     MODEL,
     RAISED,
     WAITS,
+    CodeLine,
     Mistake,
-    Place,
     lost,
 )
 from grader.suite.case import Case
@@ -162,7 +162,7 @@ def _others(
 
 
 def _dry_run(
-    answer: Any, run: Run, allowed: Collection[str], forgiven: Collection[Place] = ()
+    answer: Any, run: Run, allowed: Collection[str], forgiven: Collection[CodeLine] = ()
 ) -> None:
     """Make calls on a pretended GPU; raises the first mistake as what the check has found."""
     with answer.on_pretended_device(forgiven) as mistakes:

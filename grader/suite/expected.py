@@ -85,7 +85,7 @@ def _alone(compute: Callable[[], Any]) -> Any:
 
 def _mark(given: Sequence[Any]) -> int:
     """Return a number that another one has where anything in it is another."""
-    return hash(tuple(map(_marks, nested.flat(*given))))
+    return hash(tuple((path, _marks(one)) for path, one in nested.leaves(tuple(given))))
 
 
 def _marks(one: Any) -> Any:

@@ -232,7 +232,7 @@ def _is_a_docstring(node: ast.AST) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
+class Spot:
     """Where a node hangs: in a field of its parent, or in a list there.
 
     Attributes:
@@ -254,20 +254,20 @@ class Place:
         return taken
 
 
-def _places(tree: ast.Module) -> dict[int, Place]:
+def _places(tree: ast.Module) -> dict[int, Spot]:
     found = {}
     for number, top in enumerate(tree.body):
-        found[id(top)] = Place(tree, "body", number, number)
+        found[id(top)] = Spot(tree, "body", number, number)
         for parent in ast.walk(top):
             for name, value in ast.iter_fields(parent):
                 for at, child in enumerate(value if isinstance(value, list) else [value]):
                     if isinstance(child, ast.AST):
                         in_list = at if isinstance(value, list) else None
-                        found[id(child)] = Place(parent, name, in_list, number)
+                        found[id(child)] = Spot(parent, name, in_list, number)
     return found
 
 
-def _with(lines: list[str], tree: ast.Module, place: Place, other: ast.AST) -> str:
+def _with(lines: list[str], tree: ast.Module, place: Spot, other: ast.AST) -> str:
     """Write a file with one node exchanged."""
     top = tree.body[place.number]
     first = min(node.lineno for node in [top, *getattr(top, "decorator_list", ())])

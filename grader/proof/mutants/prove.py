@@ -10,7 +10,7 @@ from pathlib import Path
 
 from grader import places
 from grader.chapters import catalogue
-from grader.naming import listed
+from grader.naming import spelled_out
 from grader.proof.figure import Figure
 from grader.proof.mutants.make import Mutant, mutants_of
 from grader.proof.mutants.run import Verdict, run_all
@@ -39,7 +39,7 @@ def prove_mutants(
         seed: of the order of chance.
         write: whether the lists are written anew.
     """
-    each = [name for text in names for name in listed(text, [*catalogue().names()])] or [""]
+    each = [name for text in names for name in spelled_out(text, [*catalogue().names()])] or [""]
     share = None if minutes is None else minutes / len(each)
     return max([_prove(name, jobs, share, seed, write) for name in each])
 

@@ -24,7 +24,7 @@ STEMS = ["ex01_one", "ex02_two", "ex03_three", "ex05_five"]
     ],
 )
 def test_a_list_is_spelled_out(text, meant):
-    assert naming.listed(text, STEMS) == meant
+    assert naming.spelled_out(text, STEMS) == meant
 
 
 @pytest.mark.parametrize("name", ["ex02", "ex02_two", "ex02_two.py", "ex02.ipynb"])
