@@ -18,7 +18,7 @@ from grader.course.tables import CourseError, did_you_mean
 from grader.course.times import Times
 from grader.reports import csv_report
 from grader.reports.text import for_log
-from grader.results import Run, SubmissionResult
+from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
 from grader.whose import meant_by
 
 
@@ -72,7 +72,10 @@ def scored(
         CourseError: it has to be known when something was handed in, and cannot be.
     """
     out_of = _out_of(course, exercises)
-    told = (replace(one, out_of=out_of) if one.problem else one for one in run.submissions)
+    told = (
+        replace(one, out_of=out_of) if one.problem else _with_not_begun(course, one, exercises)
+        for one in run.submissions
+    )
     run = replace(run, submissions=tuple(told))
     if course is None:
         return run
@@ -85,6 +88,29 @@ def scored(
     if course.columns:
         _tell_of_columns(course, csv_report.header(made))
     return made
+
+
+def _with_not_begun(
+    course: Course | None, submission: SubmissionResult, exercises: Sequence[Exercise]
+) -> SubmissionResult:
+    """Add what a week asks for and was left out, as nobody begins what lies beyond unasked."""
+    there = {one.exercise: one for one in submission.exercises}
+    asked = course.exercises if course is not None and course.weeks else ()
+    missing = {one.full: one for one in exercises if one.full in asked and one.full not in there}
+    if not missing:
+        return submission
+    made = {
+        full: ExerciseResult(
+            full, one.points, len(one.checks), tuple(
+                CheckResult(c.name, device, "not started", c.core, f"{full} is not started")
+                for device in submission.devices for c in one.checks
+            ), track=one.track,
+        )
+        for full, one in missing.items()
+    }  # fmt: skip
+    order = [one.full for one in exercises]
+    every = sorted({**there, **made}.values(), key=lambda one: order.index(one.exercise))
+    return replace(submission, exercises=tuple(every))
 
 
 def score_of(

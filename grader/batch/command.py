@@ -27,7 +27,7 @@ from grader.batch.stopping import NoJudge, StopAsked
 from grader.batch.submissions import Submission, find
 from grader.batch.wanted import Wanted, reports_for
 from grader.chapters import Catalogue, Exercise, catalogue
-from grader.course.settings import Course
+from grader.course.settings import NAME, Course
 from grader.hearings.hearing import Limits
 from grader.reports import table
 from grader.reports.text import for_log
@@ -70,7 +70,7 @@ def grade(request: GradeRequest) -> int:
     """
     shard = shard_of(request.shard)
     _refuse_lonely(request, shard)
-    told = Told()
+    told = Told(most=sys.maxsize)
     everything = find(request.paths, told)
     for sentence in told.notes:
         _tell(sentence)
@@ -84,9 +84,8 @@ def grade(request: GradeRequest) -> int:
     count = len(submissions)
     reports = reports_for(request.wanted, count)
     known = catalogue()
-    course = course_for(
-        request.wanted.course, request.wanted.rules, _folders(request.paths, everything), known
-    )
+    whose = [] if request.wanted.is_for_one else _folders(request.paths, everything)
+    course = course_for(request.wanted.course, request.wanted.rules, whose, known)
     chosen = _chosen(known, request.only, course)
     named = bool(request.only or (course and course.weeks))
     unchanged, problem = 0, None
@@ -106,7 +105,8 @@ def grade(request: GradeRequest) -> int:
         raise ValueError(str(none)) from none
     if request.duplicates == "best":
         worth = partial(score_of, course, run)
-        run = replace(run, submissions=best_of(submissions, run.submissions, worth))
+        best, submissions = best_of(submissions, run.submissions, worth)
+        run = replace(run, submissions=best)
     elsewhere = [identity for identity, key in by.items() if not shard.holds(key)]
     run = reports.with_absent(scored(course, run, chosen, submissions), elsewhere)
     try:
@@ -237,9 +237,17 @@ def _chosen(known: Catalogue, only: Sequence[str], course: Course | None) -> lis
 
 
 def _folders(paths: Sequence[Path], batch: Sequence[Submission]) -> list[Path]:
-    """List the folders that hold submissions and are none: an instructor's own."""
-    handed_in = {submission.path for submission in batch}
+    """List the folders that hold submissions and are none: an instructor's own.
+
+    What holds one submission may be that one's folder, and of several paths each may be.
+    """
     whole = [Path(os.path.abspath(path)) for path in paths]
+    if len(whole) > 1 or len(batch) < 2:
+        for path in whole:
+            if (path / NAME).is_file():
+                _tell(f"{path / NAME} does not count: say --course, if it is yours")
+        return []
+    handed_in = {submission.path for submission in batch}
     return [path for path in whole if path.is_dir() and path not in handed_in]
 
 

@@ -38,11 +38,12 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
     if rule in ("best", "each"):
         return [version for one in batch for version in _versions(one)]
     out = [_refused(one) if rule == "refuse" else _latest(one) for one in batch]
+    kept: dict[str, Submission | None] = {}
     for together in several(out):
         names = listed([one.path.name for one in together])
         if rule == "refuse":
             says = f"handed in {len(together)} times, as {names}: leave one"
-            out = [replace(one, problem=says) if one in together else one for one in out]
+            kept |= {one.identity: replace(one, problem=says) for one in together}
             continue
         moments = list(map(_changed, together))
         last = [one for one, at in zip(together, moments, strict=True) if at == max(moments)]
@@ -53,20 +54,22 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
             which = f"{latest.path.name} of {names}, changed at the same time,"
         notes = (f"{which} counts",)
         counts = replace(latest, identity=_unmarked(latest), notes=notes, unused=others)
-        out = [one for one in out if one is latest or one not in together]
-        out = [counts if one is latest else one for one in out]
-    return out
+        kept |= {one.identity: counts if one is latest else None for one in together}
+    return [one for one in (kept.get(one.identity, one) for one in out) if one is not None]
 
 
 def best_of(
     batch: Sequence[Submission], results: Sequence[SubmissionResult], worth: Worth
-) -> tuple[SubmissionResult, ...]:
+) -> tuple[tuple[SubmissionResult, ...], list[Submission]]:
     """Keep of what a student has handed in more than once the one with the highest score.
 
     Args:
         batch: all that was graded.
         results: what came of it.
         worth: returns the score of one, under the name that the student has.
+
+    Returns:
+        The results that count, and the submissions that they are of, as the students are called.
     """
 
     def score(one: Submission, result: SubmissionResult) -> Fraction:
@@ -75,14 +78,18 @@ def best_of(
 
     by_name = {result.identity: result for result in results}
     whole = {one.identity: one.version_of or one.identity for one in batch}
+    handed_in = {one.identity: one for one in batch}
     for together in several(batch):
         found = [(one, by_name.pop(one.identity)) for one in together if one.identity in by_name]
         if found:
             best, result = max(found, key=lambda pair: (not pair[1].problem, score(*pair)))
             by_name[best.identity] = _told(result, best, together)
             whole[best.identity] = _name(best)
-    kept = (by_name.get(result.identity) for result in results)
-    return tuple(replace(one, identity=whole[one.identity]) for one in kept if one is not None)
+    kept = [one for result in results if (one := by_name.get(result.identity)) is not None]
+    return (
+        tuple(replace(one, identity=whole[one.identity]) for one in kept),
+        [replace(handed_in[one.identity], identity=whole[one.identity]) for one in kept],
+    )
 
 
 def _name(one: Submission) -> str:

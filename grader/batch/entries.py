@@ -38,8 +38,10 @@ NO_CHAPTER = (
     "its own"
 )
 ASTRAY = "beside submissions, and whose it is cannot be told: put it in a folder of its own"
+TWO_WAYS = "handed in as loose files and as a folder of that name: put all into one"
 
 # why an entry is passed over
+NO_WORK = "no chapters were found in the folder, and loose files are called like it"
 HIDDEN = "named as by a tool, with . or __ in front, and no chapters were found"
 LOOSE = "neither a folder nor a .zip or .tar.gz"
 BESIDE = "the chapters beside it are the submission: move it elsewhere to have it graded"
@@ -177,6 +179,11 @@ def _sort_in(entry: Path, found: Contents, reads: Reads) -> None:
     is_folder, is_archive = os.path.isdir(entry), _called_archive(entry)
     if not (is_folder or is_archive):
         found.passed_over[LOOSE].append(entry.name)
+    elif entry in found.loose:  # loose files are called so, too
+        if reads(entry):
+            found.submissions[entry] = TWO_WAYS
+        else:
+            found.passed_over[NO_WORK].append(entry.name)
     elif entry.is_symlink():
         found.submissions[entry] = LINK if os.path.exists(entry) else NOWHERE
     elif not entry.name.startswith(HIDES):

@@ -16,7 +16,7 @@ from grader.batch.sources import Unusable
 BELOW = "exercises"
 # what the folders of systems and tools begin with
 HIDES = (".", "__")
-# so many things of a folder are looked at where no chapter is found
+# so many files of a folder are looked at, and so many folders in it
 MOST_LISTED = 2000
 # folders within folders; nobody hands in deeper ones
 DEEPEST = 30
@@ -53,16 +53,18 @@ def everything(folder: Path) -> Iterator[Member]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    waiting = [(folder, 0)]
-    while waiting:
+    waiting, looked_into = [(folder, 0)], 0
+    while waiting and looked_into < MOST_LISTED:
         place, depth = waiting.pop()
+        looked_into += 1
         with contextlib.suppress(OSError), os.scandir(place) as entries:
             listed = sorted(entries, key=lambda one: one.name)
-            inner = [one for one in listed if one.is_dir(follow_symlinks=False)]
-            yield from (place / one.name for one in listed if one not in inner)
-            kept = [one for one in inner if not one.name.startswith(LEFT_BEHIND)]
+            inner = [one.name for one in listed if one.is_dir(follow_symlinks=False)]
+            folders = set(inner)
+            yield from (place / one.name for one in listed if one.name not in folders)
+            kept = [name for name in inner if not name.startswith(LEFT_BEHIND)]
             if depth < DEEPEST:
-                waiting += [(place / one.name, depth + 1) for one in reversed(kept)]
+                waiting += [(place / name, depth + 1) for name in reversed(kept)]
 
 
 def _within(folder: Path, prefix: str) -> Iterator[Member]:

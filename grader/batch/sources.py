@@ -39,21 +39,24 @@ class Told:
     Attributes:
         notes: a sentence for each that counts under another name, or does not count.
         unused: the names of what was handed in and has no part in the verdict.
+        most: so many of each are kept; of a whole batch all.
     """
 
     notes: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
+    most: int = MOST_NAMED
 
     def note(self, sentence: str, unused: Iterable[str] = ()) -> None:
         """Add a sentence, and the files that it says are not used."""
-        if len(self.notes) < MOST_NAMED:
-            self.notes.append(sentence)
+        self.notes.append(sentence)
+        del self.notes[self.most :]
         self.leave(unused)
 
     def leave(self, names: Iterable[str]) -> None:
         """Add the names of files that are not used; of very many, the first ones."""
-        self.unused += [name for name in names if name not in self.unused]
-        del self.unused[MOST_NAMED:]
+        known = set(self.unused)
+        self.unused += [name for name in dict.fromkeys(names) if name not in known]
+        del self.unused[self.most :]
 
 
 def chapter_of(name: str) -> tuple[str, str] | None:

@@ -42,6 +42,11 @@ class Wanted:
         """Whether answers are to be compared with one another."""
         return any(text.startswith("similar=") for text in self.reports)
 
+    @property
+    def is_for_one(self) -> bool:
+        """Whether a report is of one submission, for a platform that hands over no more."""
+        return any(text.startswith(("gradescope=", "classroom=")) for text in self.reports)
+
 
 @dataclass(frozen=True)
 class Reports:
@@ -56,9 +61,19 @@ class Reports:
     roster: Roster | None
 
     def write(self, run: Run) -> None:
-        """Write all of it."""
+        """Write all of it; what cannot be written costs no other report.
+
+        Raises:
+            Exception: the first that was raised.
+        """
+        problems = []
         for write, path in self.writers:
-            write(run, path)
+            try:
+                write(run, path)
+            except Exception as problem:
+                problems.append(problem)
+        if problems:
+            raise problems[0]
 
     def with_absent(self, run: Run, elsewhere: Sequence[str] = ()) -> Run:
         """Return a run that knows who of the course is not in it.

@@ -28,7 +28,10 @@ def parsed(text: str) -> dict[str, Any]:
     Raises:
         ValueError: it is none.
     """
-    return tomllib.loads(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("its brackets lie too deep in each other") from None
 
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:

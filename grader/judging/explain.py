@@ -249,7 +249,8 @@ def not_python(error: SyntaxError, file: str) -> list[str]:
     # of a file that could not be read the reader has said which it is
     is_told = str(error.msg).startswith(name.split(".")[0])
     lines = _block(str(error.msg) if is_told else f"{name}{line} is not Python yet: {error.msg}")
-    return [*lines, "", f"    {error.text.strip()}"] if error.text and error.text.strip() else lines
+    text = " ".join((error.text or "").split())
+    return [*lines, "", f"    {text}"] if text else lines
 
 
 def _raised(check: Check, outcome: Outcome) -> list[str]:

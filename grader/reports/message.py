@@ -66,7 +66,8 @@ def halves(body: Sequence[str]) -> tuple[list[str], list[str]] | None:
             at, rows = found.start(2), body[above + 1 :]
             edge = len(found[1])
             if rows and all(word.isdigit() for word in rows[0].split()):
-                edge = max(len(label[0]) for row in rows[1:] if (label := LABEL.match(row)))
+                labels = [label[0] for row in rows[1:] if (label := LABEL.match(row))]
+                edge = max(map(len, labels), default=edge)
             left = [line[:at].rstrip() for line in body[: above + 1]]
             right = [" " * len(found[1]) + title[at:]]
             left += [row[:at].rstrip() for row in rows]

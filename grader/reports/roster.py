@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -32,10 +33,20 @@ class Roster:
 
     def __init__(self, students: list[Student]) -> None:
         self.students = students
+        self._exactly: dict[str, list[Student]] = defaultdict(list)
+        self._by_number: dict[str, list[Student]] = defaultdict(list)
+        self._by_name: dict[str, list[Student]] = defaultdict(list)
+        for student in students:
+            for text in _exact(student):
+                self._exactly[text].append(student)
+            if student.number:
+                self._by_number[student.number].append(student)
+            for key in set(_loose(student)):
+                self._by_name[key].append(student)
 
     def find(self, identity: str) -> Student | str:
         """Return the student of a submission, or why there is none; never one of two."""
-        exact = [s for s in self.students if _folded(identity) in _exact(s)]
+        exact = self._exactly.get(_folded(identity), [])
         match = None if exact else by_a_platform(identity) or self._loose_of_one(identity)
         if match:
             return self._numbered(match["name"], match["number"])
@@ -60,15 +71,15 @@ class Roster:
         loose = LOOSE.fullmatch(identity)
         if loose is None:
             return None
-        numbers = any(student.number for student in self.students)
-        known = self._with_number(loose["number"]) if numbers else self._named(loose["name"])
+        by_number = self._with_number(loose["number"])
+        known = by_number if self._by_number else self._named(loose["name"])
         return loose if known else None
 
     def _with_number(self, number: str) -> list[Student]:
-        return [s for s in self.students if s.number == number]
+        return self._by_number.get(number, [])
 
     def _named(self, name: str) -> list[Student]:
-        return [s for s in self.students if _key(name) and _key(name) in set(_loose(s))]
+        return self._by_name.get(_key(name), []) if _key(name) else []
 
 
 def _only(found: list[Student]) -> Student | str:

@@ -77,7 +77,10 @@ def _told_apart(names: Sequence[str], room: int) -> list[Text]:
     cut = [without_middle(name, room) for name in names]
     times = Counter(cut)
     return [
-        Text(short) if times[short] == 1 else Text(name, no_wrap=False, overflow="fold")
+        # where a line is folded, a command of a CI system's could begin the next one
+        Text(short)
+        if times[short] == 1
+        else Text(name.replace("::", ": :"), no_wrap=False, overflow="fold")
         for name, short in zip(names, cut, strict=True)
     ]
 

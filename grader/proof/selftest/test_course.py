@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 import os
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.batch.by_course import course_for
+from grader.batch.by_course import course_for, scored
 from grader.batch.handed_in import times_of_files
 from grader.batch.submissions import Submission
 from grader.chapters import catalogue
@@ -490,6 +491,7 @@ def test_a_column_that_is_not_there_is_said(submission, tmp_path, capsys):
 
 def test_a_merge_says_by_which_rules_scores_were(submission, tmp_path, capsys):
     folder = submission("class/anna").parent
+    submission("class/berta")
     (folder / "course.toml").write_text(WEEKS_OF_30)
     kept = tmp_path / "kept.db"
     assert main(["grade", str(folder), "--device", "cpu", "--results", str(kept)]) == 0
@@ -499,3 +501,31 @@ def test_a_merge_says_by_which_rules_scores_were(submission, tmp_path, capsys):
     assert says in capsys.readouterr().err.splitlines()
     assert main(["merge", str(kept), "--course", str(folder / "course.toml")]) == 0
     assert says not in capsys.readouterr().err.splitlines()
+
+
+def test_rules_that_a_student_hands_in_count_for_nobody(submission, tmp_path, capsys):
+    anna, berta = submission("anna/answers").parent, submission("berta")
+    file, report = anna / "course.toml", tmp_path / "report.json"
+    file.write_text('[[week]]\nchapters = "dot_product"\nweight = 100\n')
+    asks = ["--device", "cpu", "--only", "dot_product", "--report", f"json={report}"]
+    for paths in ([anna], [anna, berta]):
+        assert main(["grade", *map(str, paths), *asks]) == 0
+        assert f"{file} does not count: say --course, if it is yours" in capsys.readouterr().err
+        assert json.loads(report.read_text())["submissions"][0]["max"] == 1
+
+
+def test_brackets_that_lie_too_deep_are_a_sentence(rules):
+    with pytest.raises(CourseError, match="its brackets lie too deep"):
+        rules("a = " + "[" * 5000)
+
+
+def test_what_lies_beyond_and_was_not_begun_counts_where_a_week_asks_for_it(rules):
+    run = run_of(anna=(), berta=())
+    anna, berta = run.submissions
+    begun = tuple(one for one in berta.exercises if one.track == "core")
+    run = dataclasses.replace(run, submissions=(anna, dataclasses.replace(berta, exercises=begun)))
+    course = rules('[[week]]\nchapters = "ex01"\nweight = 50\n'
+                   '[[week]]\nchapters = "ex08"\nweight = 50\n')  # fmt: skip
+    anna, berta = scored(course, run, list(catalogue().exercises())).submissions
+    assert (anna.final, berta.final) == (100, 50)
+    assert anna.maximum == berta.maximum == 100

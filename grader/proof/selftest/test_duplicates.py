@@ -90,6 +90,23 @@ def test_the_best_is_the_one_by_the_courses_rules(submission, solution, tmp_path
     assert best not in anna["unused"]
 
 
+def test_the_best_is_as_late_as_it_was_handed_in(submission, solution, tmp_path):
+    text = solution("ex01_scores")
+    folder = submission("class/anna", ex01_scores=spoilt(text, "dot_product")).parent
+    made = submission("elsewhere", ex01_scores=text)
+    archive = shutil.make_archive(str(folder / "anna (1)"), "zip", made)
+    submission("class/berta", ex01_scores=text)
+    for file in (*(folder / "anna").iterdir(), *(folder / "berta").iterdir()):
+        os.utime(file, (1e9, 1e9))
+    os.utime(archive, (1e9 + 4 * 86_400,) * 2)
+    (folder / "course.toml").write_text(
+        '[[week]]\nchapters = "dot_product"\ndeadline = 2001-09-09T02:00:00Z\n'
+        "[late]\nper_day = 10\n"
+    )
+    _, found = graded(folder, tmp_path, "--duplicates", "best")
+    assert {name: score for name, (score, *_) in found.items()} == {"anna": 0.6, "berta": 1}
+
+
 def test_neither_counts_if_that_is_refused(twice, tmp_path):
     status, found = graded(twice, tmp_path, "--duplicates", "refuse")
     assert status == 1

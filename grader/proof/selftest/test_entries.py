@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,7 +16,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 
-from grader.batch.entries import LOOSE, NOWHERE
+from grader.batch.entries import LOOSE, NO_WORK, NOWHERE, TWO_WAYS
 from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Told, Unusable
 from grader.batch.submissions import Submission, find
@@ -473,6 +474,27 @@ def test_what_a_file_is_called_makes_it_nobody_elses(front, behind):
     match = by_a_platform(f"{front}{behind}{NAME}")
     assert match is not None
     assert match["number"] == "777"
+
+
+def test_a_folder_that_is_called_like_loose_files_is_not_lost(subs):
+    loose = ("ex01_scores_jane.py", "ex01_scores_bob.py")
+    graded, problems, _ = outcome(subs(*loose, "jane/ex02_scaling.py"))
+    assert graded == ["bob"]
+    assert problems == {"jane": TWO_WAYS}
+
+
+def test_a_folder_without_chapters_takes_nothing_from_loose_files(subs):
+    loose = ("ex01_scores_jane.py", "ex01_jane.py", "ex01_scores_bob.py")
+    graded, problems, notes = outcome(subs(*loose, "jane/notes.txt"))
+    assert graded == ["bob"]
+    assert "it is not clear which one" in problems["jane"]
+    assert any(NO_WORK in note for note in notes)
+
+
+def test_nothing_that_is_passed_over_in_a_batch_is_left_out(subs):
+    told = Told(most=sys.maxsize)
+    find([subs(*CLASS, *(f"student{n:03}.docx" for n in range(150)))], told)
+    assert len(told.unused) == 150
 
 
 def test_two_archives_of_one_student_are_named(subs):

@@ -17,6 +17,8 @@ from xml.etree import ElementTree
 import pytest
 
 from grader import places
+from grader.batch.wanted import Reports
+from grader.judging.explain import not_python
 from grader.proof.selftest.made_up import MESSAGE, hostile_run, random_run, ungradable_run
 from grader.proof.selftest.read_back import READERS, classroom_results, text_of, written
 from grader.reports import formats
@@ -295,3 +297,21 @@ def test_templates_are_there_where_the_kit_is_installed():
         for name in re.findall(r'(?:include|from|extends) "([^"]+)"', file.read_text("utf-8"))
     }
     assert asked <= there
+
+
+def test_a_line_that_is_written_like_a_picture_is_text():
+    text = "x\n\n    expected   yours\n    0"
+    assert blocks(f"ex01_scores.py, line 1 is not Python yet: x\n\n    {text}")
+    error = SyntaxError("x", ("ex01_scores.py", 1, 1, text))
+    assert not_python(error, "")[-1] == "    x expected yours 0"
+
+
+def test_a_report_that_cannot_be_written_costs_no_other_one(tmp_path):
+    def fails(*_):
+        raise ValueError("one of them")
+
+    reports = Reports([(fails, tmp_path / "a"), (lambda _, path: path.write_text("b"),
+                                                 tmp_path / "b")], None)  # fmt: skip
+    with pytest.raises(ValueError, match="one of them"):
+        reports.write(Run("0", "0", 1, {}, ()))
+    assert (tmp_path / "b").read_text() == "b"

@@ -102,6 +102,13 @@ def test_names_that_would_be_cut_alike_are_written_whole(printed):
     assert told.startswith(names[0] + names[1] + "xxxx")
 
 
+def test_no_folded_name_begins_a_command(printed):
+    names = [f"{'a' * 50}{n} ::error title=hi::{'z' * 60}" for n in (1, 2)]
+    for width in range(40, 80):
+        _, lines = printed(width, names)
+        assert not [line for line in lines if line.lstrip().startswith("::")]
+
+
 def test_a_log_is_as_wide_as_its_names(printed):
     names = [f"{name}_{'0123456789' * 4}_submission" for name in ("anna", "jose")]
     _, lines = printed(None, [*names, "x" * 300])
