@@ -16,6 +16,7 @@ from grader.written.statements import MOST, Statement, statements
 
 ANSWER = "answer:"
 IMPORTS = "imports"
+DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 FUTURE = "from __future__ import annotations"
 
 
@@ -130,6 +131,25 @@ def _twice(taken: list[_Taken], name: str) -> str:
     return f"{name} is written in cells {listed}: cell {counts.cell.number} counts, {why}"
 
 
+def _of_answer(taken: list[_Taken], name: str, place: _Taken) -> Iterator[Statement]:
+    """List what makes a function: its definition, and what that is made of or is changed to.
+
+    Where its cell is marked as the answer's, other cells are nobody's answer.
+    """
+    own = [one for one in place.statements if name in one.concerns]
+    yield from own
+    if ANSWER + name in place.cell.tags:
+        return
+    for cell in taken[taken.index(place) + 1 :]:
+        yield from (one for one in cell.statements if name in one.changes - one.binds)
+    # softmax = timed(softmax)
+    first = next((one for one in own if name in one.binds), None)
+    if first is not None and name in first.needs and not isinstance(first.node, DEFINES):
+        before = [one for one in _begun(taken, name) if one.cell.number < place.cell.number]
+        if before:
+            yield from _of_answer(taken, name, before[-1])
+
+
 def _counted(
     everything: list[Statement], places: dict[str, _Taken | None], taken: list[_Taken]
 ) -> set[Statement]:
@@ -138,8 +158,7 @@ def _counted(
         one
         for name, place in places.items()
         if place is not None
-        for one in place.statements
-        if name in one.concerns
+        for one in _of_answer(taken, name, place)
     }
     answers = {place.cell.number for place in places.values() if place is not None}
     answers |= {one.cell.number for one in taken if IMPORTS in one.cell.tags}

@@ -273,6 +273,9 @@ def gives(value: object) -> str:
         # what is set on a function elsewhere is not a definition of it
         ([(gives("mine"), MINE), "softmax.calls = 0"], "mine"),
         (["from math import *", "def softmax(): return floor(2.5)"], 2),
+        # without a tag, a later cell may go on with it
+        (["def softmax(): return softmax.times", "softmax.times = 6"], 6),
+        (["def _more(f): return lambda: f() + 1", gives(1), "softmax = _more(softmax)"], 2),
         (["x = 3; softmax = lambda: x"], 3),
         (["@staticmethod\ndef softmax(): return 'é'  # ü"], "é"),
         (["if True:\n    !ls\n    LIMIT = 7\ndef softmax(): return LIMIT"], 7),
