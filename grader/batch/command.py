@@ -165,7 +165,12 @@ def _run_here(
         )  # fmt: skip
         if kept is None:
             return *_run(part, plan, said, kept, usable), None
-        kept.begin(record_of(plan, said, usable, shard, part.by, part.passed_over, part.course))
+        kept.begin(
+            record_of(
+                plan, said, usable, shard, part.by, part.passed_over, part.course,
+                request.duplicates or "",
+            )
+        )  # fmt: skip
         run, unchanged = _run(part, plan, said, kept, usable)
         # who hands in anew may come from another part, of which this one knows nothing
         if unchanged < len(submissions) or not shard.is_whole:

@@ -39,6 +39,11 @@ def merge(request: MergeRequest) -> int:
         if not request.partial or not begun:
             raise ValueError(says)
         _tell(says)
+    if any(part.record.duplicates == "best" for part in begun):
+        raise ValueError(
+            "these results were graded with --duplicates best, and hold all that was handed in: "
+            "`grade` again with the same --results makes any report, and grades nothing anew"
+        )
     run, gaps = joined(begun, request.partial)
     reports = reports_for(request.wanted, len(run.submissions))
     known = catalogue()

@@ -32,6 +32,7 @@ class Record:
         in_vain: those of them that were asked for by name.
         passed_over: the names of what lay beside submissions and is nobody's.
         course: the name of the file of a course's rules that scores went by, or nothing.
+        duplicates: what counted of a student who had handed in more than once, or nothing.
     """
 
     version: str
@@ -48,6 +49,7 @@ class Record:
     in_vain: tuple[str, ...]
     passed_over: tuple[str, ...]
     course: str
+    duplicates: str = ""
 
     @property
     def exercises(self) -> list[str]:
@@ -68,6 +70,7 @@ def record_of(
     batch: Mapping[str, str],
     passed_over: Sequence[str],
     course: str,
+    duplicates: str,
 ) -> Record:
     """Put together what is to be known of a run when it is merged with others."""
     import torch
@@ -83,5 +86,5 @@ def record_of(
         __version__, torch.__version__, plan.seed, dict(said), isolation,
         {**plan.settings, "devices": states}, machine, shard, dict(batch),
         plan.earlier, usable.reasons, usable.in_vain, tuple(passed_over),
-        course,
+        course, duplicates,
     )  # fmt: skip

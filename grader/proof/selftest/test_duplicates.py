@@ -90,6 +90,13 @@ def test_the_best_is_the_one_by_the_courses_rules(submission, solution, tmp_path
     assert best not in anna["unused"]
 
 
+def test_the_best_is_not_merged(twice, tmp_path, capsys):
+    kept = tmp_path / "kept.db"
+    graded(twice, tmp_path, "--duplicates", "best", "--results", str(kept))
+    assert main(["merge", str(kept)]) == 2
+    assert "graded with --duplicates best" in capsys.readouterr().err
+
+
 def test_the_best_is_as_late_as_it_was_handed_in(submission, solution, tmp_path):
     text = solution("ex01_scores")
     folder = submission("class/anna", ex01_scores=spoilt(text, "dot_product")).parent
