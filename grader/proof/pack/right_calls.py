@@ -41,7 +41,9 @@ def _calls(exercise: Exercise, world: World) -> list[dict[str, Any]]:
             watched = _watched(right, seen)
             run(check, world, Setting("cpu", SEED), {exercise.name: watched})
             found += seen[:1]
-    return [found[0], found[len(found) // 2]]
+    # anything gives 0
+    telling = [one for one in found if type(one.get("result")) is not int or one["result"]]
+    return [telling[0], telling[len(telling) // 2]]
 
 
 def _watched(right: Callable[..., Any], seen: list[dict[str, Any]]) -> Callable[..., Any]:
