@@ -17,7 +17,7 @@ from grader.suite import (
     vary,
 )
 from grader.suite.devices import on_a_gpu
-from grader.suite.queries_and_keys import OF_EVERY_SHAPE, masks_for, open_mask
+from grader.suite.queries_and_keys import open_mask, right_with_masks_of_every_shape
 
 EMPTY = "With 0 positions it is empty."
 
@@ -69,6 +69,10 @@ def of_lengths(label: str, inputs) -> list[Case]:
 
 def scores_and_mask(draw: Draw, *batch: int, q=5, k=7):
     return draw(*batch, q, k, scale=2), draw.mask(*batch, q, k)
+
+
+def scores_alone(draw: Draw, *batch: int, q=5, k=7):
+    return (draw(*batch, q, k, scale=2),)
 
 
 def turnable(draw: Draw):
@@ -267,12 +271,7 @@ def test_decoder_mask_of_integers(answer, draw, dtype):
 
 @check("apply_mask", about="edges", cites="The mask may be smaller")
 def test_apply_mask_of_every_shape(answer, draw):
-    for batch, q, k in OF_EVERY_SHAPE:
-        scores = draw(*batch, q, k, scale=2)
-        for mask in masks_for(draw, *scores.shape):
-            want = apply_mask(scores.double(), mask)
-            with situation(f"scores {list(scores.shape)} and a mask {list(mask.shape)}"):
-                same(answer.apply_mask(scores, mask), want, like=scores)
+    right_with_masks_of_every_shape(draw, scores_alone, answer.apply_mask, apply_mask)
 
 
 @check("apply_mask", about="calls", cites="The masked scores")

@@ -19,12 +19,11 @@ from grader.suite import (
 )
 from grader.suite.arithmetic import softmax64, weights64
 from grader.suite.queries_and_keys import (
-    OF_EVERY_SHAPE,
     TRIANGLE,
-    masks_for,
     open_mask,
     pattern,
     query_key,
+    right_with_masks_of_every_shape,
 )
 from grader.suite.your_own import (
     KEYS,
@@ -312,12 +311,8 @@ def test_softmax_over_each_dimension(answer, draw):
 
 @check("attention_weights", about="edges", cites="None: everywhere")
 def test_attention_weights_with_masks_of_every_shape(answer, draw):
-    for batch, q, k in OF_EVERY_SHAPE:
-        query, key = query_key(draw, *batch, q=q, k=k)
-        for mask in masks_for(draw, *batch, q, k):
-            want = attention_weights(query.double(), key.double(), mask)
-            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
-                same(answer.attention_weights(query, key, mask), want, like=query)
+    call = answer.attention_weights
+    right_with_masks_of_every_shape(draw, query_key, call, attention_weights)
 
 
 @check("softmax", about="dtypes", cites="A slice sums to 1")

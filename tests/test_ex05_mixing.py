@@ -16,17 +16,15 @@ from grader.suite import (
     refusal,
     refused,
     same,
-    situation,
     vary,
 )
 from grader.suite.arithmetic import attention64, weights64
 from grader.suite.queries_and_keys import (
-    OF_EVERY_SHAPE,
     TRIANGLE,
-    masks_for,
     open_mask,
     pattern,
     query_key,
+    right_with_masks_of_every_shape,
 )
 from grader.suite.your_own import READY_ATTENTION, no_ready_attention, your_own
 
@@ -442,12 +440,7 @@ globals().update(checks_by_law(CASES, SPECIAL, in_any_words(REFUSALS, *OWN_WORDS
 
 @check("attention", about="edges", cites=EVERYWHERE)
 def test_attention_with_masks_of_every_shape(answer, draw):
-    for batch, q, k in OF_EVERY_SHAPE:
-        given = qkv(draw, *batch, q=q, k=k)
-        for mask in masks_for(draw, *batch, q, k):
-            want = attention(*map(exact, given), mask)
-            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
-                same(answer.attention(*given, mask), want, like=given[0])
+    right_with_masks_of_every_shape(draw, qkv, answer.attention, attention)
 
 
 # document 002: three tokens, and the layers that its seed gives, with more digits than it prints

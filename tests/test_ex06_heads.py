@@ -42,9 +42,9 @@ from grader.suite.promises import LEAVES
 from grader.suite.queries_and_keys import (
     OF_EVERY_SHAPE,
     TRIANGLE,
-    masks_for,
     open_mask,
     pattern,
+    right_with_masks_of_every_shape,
     some_mask,
 )
 from grader.suite.your_own import PIECE, READY_ATTENTION, ROWS, no_ready_attention, your_own
@@ -391,12 +391,8 @@ def test_multi_head_is_your_own(answer, draw):
 
 @check("multi_head", about="edges", cites=EVERYWHERE)
 def test_multi_head_with_masks_of_every_shape(answer, draw):
-    for batch, q, k in OF_EVERY_SHAPE:
-        *given, n_heads = qkv(draw, *batch, q=q, k=k, n_heads=2)
-        for mask in masks_for(draw, *batch, q, k):
-            want = multi_head(*map(exact, given), n_heads, mask)
-            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
-                same(answer.multi_head(*given, n_heads, mask), want, like=given[0])
+    inputs = functools.partial(qkv, n_heads=2)
+    right_with_masks_of_every_shape(draw, inputs, answer.multi_head, multi_head)
 
 
 @check("split_heads", about="calls", cites="With d_model 6 and 2 heads")
@@ -788,11 +784,11 @@ def test_module_in_every_mode(answer, draw):
 def test_module_with_masks_of_every_shape(answer, draw):
     weights = draw_weights(draw, 6, bias=True)
     layer = make_layer(answer, draw, weights)
-    for batch, q, k in OF_EVERY_SHAPE[1:]:
-        x, memory = draw(*batch, q, 6), draw(*batch, k, 6)
-        for mask in masks_for(draw, *batch, q, k):
-            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
-                same(call(layer, x, memory, mask), right(x, memory, mask, weights, 3), like=x)
+    right_with_masks_of_every_shape(
+        draw, lambda draw, *batch, q, k: (draw(*batch, q, 6), draw(*batch, k, 6)),
+        functools.partial(call, layer), lambda x, memory, mask: right(x, memory, mask, weights, 3),
+        OF_EVERY_SHAPE[1:],
+    )  # fmt: skip
 
 
 @check("MultiHeadAttention", about="shapes", cites=Rule("sizes"))

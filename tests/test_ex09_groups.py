@@ -22,7 +22,7 @@ from grader.suite import (
     vary,
 )
 from grader.suite.arithmetic import attention64, heads64
-from grader.suite.queries_and_keys import OF_EVERY_SHAPE, masks_for, open_mask
+from grader.suite.queries_and_keys import OF_EVERY_SHAPE, open_mask, right_with_masks_of_every_shape
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -512,12 +512,8 @@ def test_grouped_attention_by_index(answer, draw, sizes):
 
 @check("grouped_attention", about="edges", cites=EVERYWHERE)
 def test_grouped_attention_with_masks_of_every_shape(answer, draw):
-    for batch, q, k in OF_EVERY_SHAPE[1:]:
-        given = qkv(draw, *batch, q=q, k=k)
-        for mask in masks_for(draw, *batch, q, k):
-            with situation(f"scores {[*batch, q, k]} of each head and a mask {list(mask.shape)}"):
-                want = grouped_attention(*map(exact, given), mask)
-                same(answer.grouped_attention(*given, mask), want, like=given[0])
+    call, sizes = answer.grouped_attention, OF_EVERY_SHAPE[1:]
+    right_with_masks_of_every_shape(draw, qkv, call, grouped_attention, sizes)
 
 
 @check("cache_bytes")

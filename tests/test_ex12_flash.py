@@ -24,7 +24,7 @@ from grader.suite.arithmetic import attention64, softmax64
 from grader.suite.compare import holds
 from grader.suite.devices import on_a_gpu
 from grader.suite.laws.gradients import pulled
-from grader.suite.queries_and_keys import OF_EVERY_SHAPE, masks_for, open_mask, pattern
+from grader.suite.queries_and_keys import open_mask, pattern, right_with_masks_of_every_shape
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 EVERYWHERE = "None: everywhere"
@@ -476,12 +476,7 @@ def test_partial_attention_by_hand(answer, draw, keys):
 
 @check("partial_attention", about="edges", cites=EVERYWHERE)
 def test_partial_attention_with_masks_of_every_shape(answer, draw):
-    for batch, q, k in OF_EVERY_SHAPE:
-        given = qkv(draw, *batch, q=q, k=k)
-        for mask in masks_for(draw, *batch, q, k):
-            want = partial_attention(*map(exact, given), mask)
-            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
-                same(answer.partial_attention(*given, mask), want, like=given[0])
+    right_with_masks_of_every_shape(draw, qkv, answer.partial_attention, partial_attention)
 
 
 # Merging: by hand, in any order, and where nothing is open

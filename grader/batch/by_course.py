@@ -102,7 +102,9 @@ def _with_not_begun(
     made = {
         full: ExerciseResult(
             full, one.points, len(one.checks), tuple(
-                CheckResult(c.name, device, "not started", c.core, f"{full} is not started")
+                CheckResult(
+                    c.name, device, "not started", c.core, f"{full} is not started", about=c.about
+                )
                 for device in submission.devices for c in one.checks
             ), track=one.track,
         )

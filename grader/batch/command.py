@@ -84,8 +84,9 @@ def grade(request: GradeRequest) -> int:
     count = len(submissions)
     reports = reports_for(request.wanted, count)
     known = catalogue()
-    whose = [] if request.wanted.is_for_one else _folders(request.paths, everything)
-    course = course_for(request.wanted.course, request.wanted.rules, whose, known)
+    asked = request.wanted.course
+    whose = [] if asked or request.wanted.is_for_one else _folders(request.paths, everything)
+    course = course_for(asked, request.wanted.rules, whose, known)
     chosen = _chosen(known, request.only, course)
     named = bool(request.only or (course and course.weeks))
     unchanged, problem = 0, None

@@ -52,15 +52,14 @@ def _number(names: dict[Path, str], stem: Callable[[Path], str]) -> None:
 
     Who is called so in truth stays so, and nobody gets a number that is somebody's name.
     """
-    taken = set(names.values())
-    for path in sorted(path for path in _sharing(names) if stem(path) != names[path]):
-        numbered = (f"{names[path]} ({number})" for number in itertools.count(1))
-        names[path] = next(name for name in numbered if name not in taken)
-        taken.add(names[path])
-    for path in sorted(_sharing(names))[1:]:
-        numbered = (f"{names[path]} ({number})" for number in itertools.count(1))
-        names[path] = next(name for name in numbered if name not in taken)
-        taken.add(names[path])
+    taken, left = set(names.values()), Counter(names.values())
+    for path in sorted(_sharing(names), key=lambda path: (stem(path) == names[path], path)):
+        name = names[path]
+        left[name] -= 1
+        if left[name]:  # the last of them keeps it
+            numbered = (f"{name} ({number})" for number in itertools.count(1))
+            names[path] = next(one for one in numbered if one not in taken)
+            taken.add(names[path])
 
 
 def _sharing(names: dict[Path, str]) -> list[Path]:

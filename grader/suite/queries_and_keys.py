@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from grader.suite.case import exact
+from grader.suite.compare import same, situation
 from grader.suite.draw import Draw
 from grader.suite.refusals import Refusal, refusal
 
@@ -40,6 +42,30 @@ def masks_for(draw: Draw, *shape: int) -> Iterator[Tensor]:
             mask = draw.integers(0, 3, *sizes) > 0
             mask.view(-1)[-1] = False
             yield mask
+
+
+def right_with_masks_of_every_shape(
+    draw: Draw,
+    inputs: Callable[..., tuple[Any, ...]],
+    call: Callable[..., Any],
+    want: Callable[..., Any],
+    sizes: Sequence[tuple[tuple[int, ...], int, int]] = OF_EVERY_SHAPE,
+) -> None:
+    """Compare what a function gives with masks of every shape.
+
+    Args:
+        draw: the inputs.
+        inputs: `inputs(draw, *batch, q=q, k=k)` draws what the function takes but for the mask.
+        call: calls the answer with these and a mask.
+        want: works out the right output from the same in float64.
+        sizes: batch, queries and keys.
+    """
+    for batch, q, k in sizes:
+        given = inputs(draw, *batch, q=q, k=k)
+        for mask in masks_for(draw, *batch, q, k):
+            right = want(*map(exact, given), mask)
+            with situation(f"scores {[*batch, q, k]} and a mask {list(mask.shape)}"):
+                same(call(*given, mask), right, like=given[0])
 
 
 def some_mask(draw: Draw, *shape: int) -> Tensor:
