@@ -502,6 +502,13 @@ def masked_but_not_scaled(query, key, mask=None):
     return _softmax(_closed(_scores(query, key), mask))
 
 
+@attention_weights.slip(BLIND)
+def single_key_always_open(query, key, mask=None):
+    """Where there is a single key, the mask is dropped: it may be masked, too, and the query then
+    gets zeros."""
+    return _softmax(_closed(_scaled(query, key), None if key.shape[-2] == 1 else mask))
+
+
 @attention_weights.slip(SCALE)
 def divided_by_d_k(query, key, mask=None):
     """You divided by d_k, or scaled twice: divide once, by the square root of d_k."""
