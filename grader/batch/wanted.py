@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.reports import gradebook
-from grader.reports.formats import FORMATS, refuse_early, refuse_name, since, with_similar
+from grader.reports.formats import FORMATS, comparing, refuse_early, refuse_name, since
 from grader.reports.platforms import read, read_roster
 from grader.reports.roster import Roster
 from grader.results import Run
@@ -104,7 +104,7 @@ def reports_for(asked: Wanted, submissions: int) -> Reports:
     if asked.since is not None:
         forms |= since(asked.since, {form for form, _ in wanted}, submissions)
     if asked.compares:
-        forms["html"] = with_similar(forms["html"])
+        forms |= comparing(forms["html"])
     roster = None if asked.roster is None else read_roster(asked.roster)
     if asked.gradebook is not None:
         if not {"csv", "html", "class", "json"} & {form for form, _ in wanted}:

@@ -91,6 +91,20 @@ def since(
     }
 
 
-def with_similar(page: Callable[..., None]) -> Callable[[Run, Path], None]:
-    """Return the html report with whose answers are alike, on its class page."""
-    return partial(page, alike=True)
+def comparing(page: Callable[..., None]) -> dict[str, Callable[[Run, Path], None]]:
+    """Return the formats that tell whose answers are alike; they are compared once for both.
+
+    Args:
+        page: writes the html report.
+    """
+    seen: list[similar.Similar] = []
+
+    def compare(run: Run) -> similar.Similar:
+        if not seen:
+            seen.append(similar.found(run))
+        return seen[0]
+
+    return {
+        "html": partial(page, compare=compare),
+        "similar": partial(similar.write, compare=compare),
+    }

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from grader.reports import class_page, similar
+from grader.reports import class_page
 from grader.reports.digest import (
     beyond,
     brief,
@@ -33,20 +33,29 @@ from grader.reports.visible import for_students
 from grader.results import ExerciseResult, Run, SubmissionResult, number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jinja2 import Environment
+
+    from grader.reports.similar import Similar
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 MARKED = re.compile(r"(?<![^\s])([-+\d.e]+|nan|-?inf)(\*)")
 
 
-def write(run: Run, path: Path, earlier: EarlierScores | None = None, alike: bool = False) -> None:
+def write(
+    run: Run,
+    path: Path,
+    earlier: EarlierScores | None = None,
+    compare: Callable[[Run], Similar] | None = None,
+) -> None:
     """Write the page of the one submission, or an index with a folder of pages beside it.
 
     Args:
         run: what to show.
         path: the page, or the index.
         earlier: scores of an earlier run: the index then says whose have moved.
-        alike: whether the index says whose answers are alike.
+        compare: finds whose answers are alike, if the index is to say so.
 
     Raises:
         ValueError: jinja2 is missing.
@@ -63,7 +72,7 @@ def write(run: Run, path: Path, earlier: EarlierScores | None = None, alike: boo
         _save(folder / file, page_of(pages, run, submission))
     links = [quote(f"{folder.name}/{file}") for file in files]
     index = pages.get_template("index.html").render(
-        run=_about(run), seed=run.seed, similar=similar.found(run) if alike else None,
+        run=_about(run), seed=run.seed, similar=compare(run) if compare else None,
         **class_page.context(run, links, earlier),
     )  # fmt: skip
     _save(path, index)

@@ -13,7 +13,7 @@ import functools
 import itertools
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -86,9 +86,15 @@ class Similar:
     pairs: tuple[AlikePair, ...]
 
 
-def write(run: Run, path: Path) -> None:
-    """Write the report."""
-    report = {"schema": SCHEMA, "kit": kit(run), **asdict(found(run))}
+def write(run: Run, path: Path, compare: Callable[[Run], Similar] | None = None) -> None:
+    """Write the report.
+
+    Args:
+        run: with the shapes of answers.
+        path: where to.
+        compare: finds what is alike, if not `found`.
+    """
+    report = {"schema": SCHEMA, "kit": kit(run), **asdict((compare or found)(run))}
     path.write_text(
         json.dumps(all_encodable(report), indent=1) + "\n", encoding="utf-8", newline="\n"
     )

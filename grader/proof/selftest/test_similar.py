@@ -232,7 +232,10 @@ def at_once(monkeypatch):
     monkeypatch.setattr("grader.batch.slots.JudgeProcess", AtOnce)
 
 
-def test_through_the_command_line_resumed_and_merged(at_once, tmp_path):
+def test_through_the_command_line_resumed_and_merged(at_once, tmp_path, monkeypatch):
+    comparisons = []
+    found = similar.found
+    monkeypatch.setattr(similar, "found", lambda run: comparisons.append(run) or found(run))
     folder = tmp_path / "class"
     for name, variant in {"anna": "beginner", "bert": "beginner", "carl": "loops"}.items():
         (folder / name).mkdir(parents=True)
@@ -244,7 +247,9 @@ def test_through_the_command_line_resumed_and_merged(at_once, tmp_path):
 
     def reported(*command):
         file = tmp_path / "similar.json"
+        comparisons.clear()
         main([*command, "--report", f"similar={file}", "--report", f"html={page}"])
+        assert len(comparisons) == 1
         return file.read_bytes(), page.read_bytes()
 
     once = reported(*base)
