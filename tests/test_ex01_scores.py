@@ -199,6 +199,21 @@ def silent(inputs):
     return drawn
 
 
+def vector_of_zeros(draw: Draw):
+    return draw(7) * 0, draw(7)
+
+
+def first_of_zeros(inputs):
+    """Draw inputs whose first token has no length."""
+
+    def drawn(draw: Draw, *batch: int):
+        first, *others = inputs(draw, *batch)
+        first[..., 0, :] = 0
+        return first, *others
+
+    return drawn
+
+
 SPECIAL = [
     Case(right.__name__, inputs, right, "no_bias", {"bias": None}, cites=NO_BIAS)
     for inputs, right in (
@@ -208,6 +223,12 @@ SPECIAL = [
     Case(right.__name__, silent(inputs), right, "bias_of_zeros", everywhere=True, polish=True)
     for inputs, right in (
         (rows_bias, project_rows), (linear_bias, project_linear), (columns_bias, project_columns)
+    )
+] + [
+    Case(right.__name__, inputs, right, "zeros", everywhere=True, polish=True)
+    for inputs, right in (
+        (vector_of_zeros, dot_product), (first_of_zeros(tokens), naive_scores),
+        (first_of_zeros(query_key), dot_product_scores),
     )
 ]  # fmt: skip
 
@@ -245,6 +266,7 @@ def projection_refusals(exercise, x, weight, wrong_weight, words):
                call(x, weight, (length,))) for length in (1, 2, 5)),
             ("`bias` is [5, 3], with 2 dimensions", call(x, weight, (5, 3))),
             ("`bias` is [1, 3], with 2 dimensions", call(x, weight, (1, 3))),
+            ("`bias` is [3, 1], with 2 dimensions", call(x, weight, (3, 1))),
             ("`bias` is [], without a dimension, and the new tokens are 3 wide",
              call(x, weight, ())),
         ),

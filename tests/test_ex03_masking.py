@@ -229,7 +229,8 @@ def test_causal_mask_without_a_device(answer):
 @check("causal_mask", about="calls", cites=Rule("calls"))
 def test_causal_mask_called_again(answer, draw):
     label = "the mask of a second, equal call, after the first one was overwritten"
-    for n in (3, draw.one_of(range(6, 24))):
+    # the part of a larger table that is copied by most sizes need not be copied by 1
+    for n in (3, 1, draw.one_of(range(6, 24))):
         got = answer.after_overwriting("causal_mask", n, draw.place)
         with later_call():
             same(got, causal_mask(n, draw.device), label=label)

@@ -123,6 +123,10 @@ def rows_of_zeros(draw: Draw):
     return draw(5, 7) * draw.tensor([[1], [0], [1], [0], [2]]), draw(7, 3)
 
 
+def column_of_zeros(draw: Draw):
+    return draw(5, 7) * draw.tensor([1, 1, 0, 1, 1, 1, 2]), draw(7, 3)
+
+
 def weights_of_zero(draw: Draw):
     return draw(5) * draw.tensor([1, 0, 1, 0, 1]), draw(5, 7)
 
@@ -144,6 +148,29 @@ def all_masked(draw: Draw):
 def causal_mask(draw: Draw):
     # square on purpose: a mask taken the wrong way round must fit, and differ by value
     return *qkv(draw, k=5), pattern(draw, *TRIANGLE)
+
+
+# so far that beside it the other numbers are lost to rounding, and its square is none too large
+FAR = 2.0**40
+
+
+def masked_key_far_away(draw: Draw):
+    query, key, value, mask = qkv_masked(draw)
+    mask[:, 2], key[2] = False, FAR
+    mask[:, 3] = True
+    return query, key, value, mask
+
+
+def last_token_far_away(draw: Draw):
+    x, *weights = tokens_weights(draw)
+    x[-1] = FAR
+    return x, *weights
+
+
+def padding_far_away(draw: Draw):
+    x, memory, *weights, mask = padded_batch(draw)
+    memory[~mask] = FAR
+    return x, memory, *weights, mask
 
 
 def mask_of(*shape: int):
@@ -184,7 +211,13 @@ SPECIAL = [
          everywhere=True),
     Case("mix_values", rows_of_zeros, mix_values, "rows_of_zeros",
          cites="The weights are taken as they are", everywhere=True),
+    Case("mix_values", column_of_zeros, mix_values, "column_of_zeros", everywhere=True),
     Case("attention", causal_mask, attention, "causal"),
+    Case("attention", masked_key_far_away, attention, "masked_key_far_away", cites=EVERYWHERE),
+    Case("self_attention", last_token_far_away, self_attention, "last_token_far_away", CAUSAL,
+         cites="With `causal`"),
+    Case("cross_attention", padding_far_away, cross_attention, "padding_far_away",
+         cites="None: all of them"),
     Case("attention", query_masked, attention, "query_masked", cites=NOTHING, everywhere=True),
     Case("attention", all_masked, attention, "all_masked", cites=NOTHING, everywhere=True),
     Case("attention", mask_of(2, 1, 7), attention, "mask_of_keys", cites=EVERYWHERE),
@@ -304,6 +337,8 @@ REFUSALS = [
          lambda a, d: a.attention(*qkv(d), d.mask(5, 4))),
         ("`mask` is [5, 4], all True, and the scores are [5, 7]",
          lambda a, d: a.attention(*qkv(d), open_mask(d, 5, 4))),
+        ("`mask` is [2, 7], without a dimension for the queries, and the scores are [2, 5, 7]",
+         lambda a, d: a.attention(*qkv(d, 2), d.mask(2, 7))),
         ("`mask` is [2, 3, 5], a batch of 2, and the scores are [3, 5], without a batch",
          lambda a, d: a.attention(*qkv(d, q=3, k=5), d.mask(2, 3, 5))),
         ("`mask` is [1, 3, 5], a batch of 1, and the scores are [3, 5], without a batch",

@@ -416,6 +416,8 @@ REFUSALS = [
         ("`mask` is [15, 7], a row for each query of a group", masked_call((15, 7), 2)),
         ("`mask` is [5, 7] and there is 1 query", masked_call((5, 7), 2, q=1)),
         ("`mask` is [5, 7] and there is 1 key", masked_call((5, 7), 2, k=1)),
+        ("`mask` is [2, 7], without a dimension for the queries, in a batch of 2",
+         masked_call((2, 7), 2)),
         ("`mask` is [2, 5, 7] and `query` has a batch of 1", masked_call((2, 5, 7), 1)),
     ),
     refusal(

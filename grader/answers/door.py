@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +175,20 @@ class Answer:
         """Do it with the very same inputs: what was promised to be new is no part of them."""
         return self._twice(name, args, {}, same=True)
 
+    def after_changing(self, before: Sequence[Any], name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call an exercise with what was before, and then with the same tensors, changed in place.
+
+        Args:
+            before: the arguments of the first call.
+            name: the exercise.
+            args: what is put into them, for the second.
+            kwargs: what both get by name.
+        """
+        call = self._begins(name, args, kwargs)
+        made = self._replaced.get(name) or self._world.function(self._stem, name)
+        changed = getattr(made, "changed", None) or functools.partial(call_changed, made)
+        return self._made(made, call, lambda: changed(before, args, kwargs))
+
     def _twice(self, name: str, args: Any, kwargs: Mapping[str, Any], *, same: bool) -> Any:
         call = self._begins(name, args, kwargs)
         made = self._replaced.get(name) or self._world.function(self._stem, name)
@@ -304,6 +318,29 @@ def call_again(
     return second
 
 
+def call_changed(
+    made: Callable[..., Any], before: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Call something, put other numbers into the tensors that it got, and call it again.
+
+    Args:
+        made: what is called.
+        before: what it is called with first; it gets copies.
+        args: the numbers that are put into these, and whatever else the second call gets.
+        kwargs: what both get by name.
+    """
+    copies = [nested.mapped(_copy, one) for one in before]
+    made(*copies, **kwargs)
+    return made(*map(_refilled, copies, args), **kwargs)
+
+
+def _refilled(one: Any, value: Any) -> Any:
+    """Put a tensor's numbers into another one; what is none, or does not fit, takes its place."""
+    tensors = isinstance(one, torch.Tensor) and isinstance(value, torch.Tensor)
+    fits = tensors and one.shape == value.shape and one.is_contiguous()
+    return one.copy_(value) if fits else value
+
+
 def _copy(value: Any) -> Any:
     return value.detach().clone() if isinstance(value, torch.Tensor) else value
 
@@ -315,7 +352,8 @@ def _overwrite(value: Any) -> None:
         with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
             if isinstance(one, torch.Tensor):
                 with contextlib.suppress(RuntimeError):
-                    torch.Tensor.fill_(one, 1)
+                    # a mask may be True throughout, as that of a single position
+                    torch.Tensor.fill_(one, one.dtype != torch.bool)
 
 
 def around(made: Callable[..., Any], world: Answers) -> Callable[..., Any]:

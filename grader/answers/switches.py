@@ -82,6 +82,13 @@ def _deterministic() -> tuple[bool, bool]:
     return torch.are_deterministic_algorithms_enabled(), warn_only
 
 
+def _matmul_precision() -> str:
+    try:
+        return torch.get_float32_matmul_precision()
+    except RuntimeError:  # so it says where old and new words for it were mixed
+        return "mixed"
+
+
 # inference mode first: it turns gradients off, and its end turns them on
 SWITCHES = (
     Switch("torch's inference mode", r"inference_mode",
@@ -96,6 +103,8 @@ SWITCHES = (
            torch.get_num_threads, torch.set_num_threads),
     Switch("torch's deterministic algorithms", r"deterministic",
            _deterministic, lambda v: torch.use_deterministic_algorithms(v[0], warn_only=v[1])),
+    Switch("how exactly torch multiplies float32", r"matmul_precision|allow_tf32|fp32_precision",
+           _matmul_precision, torch.set_float32_matmul_precision),
     Switch("torch's anomaly detection", r"detect_anomaly",
            lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
            lambda v: torch.autograd.set_detect_anomaly(*v)),

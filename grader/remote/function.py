@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grader.remote.world import RemoteWorld
 
 
@@ -29,6 +31,10 @@ class RemoteFunction:
     def twice(self, args: Any, kwargs: Any, *, same: bool) -> Any:
         """Call it twice alike; what the first call gives is overwritten over there."""
         return self.world.call(self.where, args, kwargs, again="same" if same else "equal")
+
+    def changed(self, before: Sequence[Any], args: Any, kwargs: Any) -> Any:
+        """Call it with what was before, and with the same tensors after they were changed."""
+        return self.world.call(self.where, args, kwargs, before=before)
 
     def repeated(self, times: int, *args: Any) -> list[Any]:
         """Call it many times in one go."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from grader import devices, nested
-from grader.answers.door import call_again, called_by
+from grader.answers.door import call_again, call_changed, called_by
 from grader.answers.precision import be_exact
 from grader.answers.switches import put_back_from, standing
 from grader.remote import context, raised, trees
@@ -228,7 +228,7 @@ class Worker(End):
         told: dict[str, Any] = {}
         try:
             with parts.watched(header.get("watch", ()), objects):
-                value = self._inside(self._calls(made, header), args, kwargs, header, told)
+                value = self._inside(self._calls(made, message), args, kwargs, header, told)
         except BaseException as problem:
             parcel = self.parcel()
             told = {**told, **parts.told(parcel), **inputs.told(parcel)}
@@ -240,12 +240,16 @@ class Worker(End):
             say["token"] = self.keep(outputs, leaves)
         return {**say, **inputs.told(parcel), **self._changes(modules, parcel)}, parcel
 
-    def _calls(self, made: Callable[..., Any], header: dict[str, Any]) -> Callable[..., Any]:
+    def _calls(self, made: Callable[..., Any], message: Opened) -> Callable[..., Any]:
         """Return what is called: once on the pretended machine or counted, else maybe again."""
+        header = message.header
         if "crosses" in header:
             return called_by(self.observer.crosses(header), made)
         if "counts" in header:
             return called_by(self.observer.counts(header), made)
+        if "before" in header:
+            before = [message.unpack(said) for said in header["before"]]
+            return lambda *a, **k: call_changed(made, before, a, k)
         if "again" in header:
             same = header["again"] == "same"
             return lambda *a, **k: call_again(made, a, k, same=same)

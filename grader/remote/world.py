@@ -297,7 +297,13 @@ class RemoteWorld(Supervisor):
         return self._observed.asks()
 
     def call(
-        self, where: dict[str, Any], args: Any, kwargs: Any, times: int = 1, again: str = ""
+        self,
+        where: dict[str, Any],
+        args: Any,
+        kwargs: Any,
+        times: int = 1,
+        again: str = "",
+        before: Sequence[Any] = (),
     ) -> Any:
         """Call something over there, and return what came out.
 
@@ -307,6 +313,7 @@ class RemoteWorld(Supervisor):
             kwargs: for it.
             times: how often to call it, in one go.
             again: "same" or "equal" to call it twice, with the same or with equal inputs.
+            before: what to call it with first; the tensors of these are then filled anew.
         """
         parcel, given = self.parcel(strided=True), (*args, *kwargs.values())
         say = {key: value for key, value in where.items() if key != "twin"}
@@ -324,6 +331,7 @@ class RemoteWorld(Supervisor):
         say["switches"] = [torch.is_grad_enabled(), NAMES[torch.get_default_dtype()]]
         say |= {"times": times} if times != 1 else {}
         say |= {"again": again} if again else {}
+        say |= {"before": [parcel.pack(value) for value in before]} if before else {}
         say |= self._observed.asks()
         if self._observed.family and "stem" in where:
             found = self._in_source(where["stem"], where["name"], self._observed.family)

@@ -31,8 +31,11 @@ def pattern(draw: Draw, *rows: str) -> Tensor:
 
 
 # several batch dimensions; as many sequences as queries, so that a mask [q, k] also fits as [batch,
-# k]; and a single key, which may be masked
-OF_EVERY_SHAPE = (((2, 3), 4, 5), ((4,), 4, 5), ((3,), 2, 1))
+# k]; a single key, which may be masked; and more queries, keys and sequences than any block has, of
+# which the mask may be cut, too
+OF_EVERY_SHAPE = (
+    ((2, 3), 4, 5), ((4,), 4, 5), ((3,), 2, 1), ((), 131, 3), ((), 2, 131), ((131,), 2, 3),
+)  # fmt: skip
 
 
 def masks_for(draw: Draw, *shape: int) -> Iterator[Tensor]:

@@ -16,9 +16,10 @@ from grader.suite.played import Played
 
 
 def called_again(answer: Any, draw: Draw, case: Case) -> None:
-    """A call is right after another one with the same first argument, and after an equal one.
+    """A call is right after one with the same tensors, the same first argument, and an equal one.
 
-    What the equal one has returned is overwritten, before and after.
+    The tensors have other numbers by then. What the equal one has returned is overwritten, before
+    and after.
     """
     if isinstance(case, ModuleCase):
         module_called_again(answer, draw, case)
@@ -27,10 +28,16 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     case = drawn(draw, case, SOME, case.batch)
     given = case.given(draw)
     # where the first call is wrong already, nothing is kept by it
-    first = case.want(given)
-    same(case.call(answer, given), first, like=case.like(given, first))
+    want = case.want(given)
+    same(case.call(answer, given), want, like=case.like(given, want))
+    if not isinstance(case, Played):
+        other = case.given(draw)
+        label = "the output of a second call with the same tensors, which were changed in place"
+        with later_call():
+            got = answer.after_changing(given, case.exercise, *other, **case.options)
+            same(got, case.want(other), like=case.like(other, want), label=label)
     other = (given[0], *case.given(draw)[1:])
-    name, want = case.names()[0], case.want(other)
+    name, first, want = case.names()[0], want, case.want(other)
     label = f"the output of a second call with the same `{name}`"
     with later_call():
         same(case.call(answer, other), want, like=case.like(other, want), label=label)
