@@ -208,7 +208,8 @@ def test_causal_mask_drawn(answer, draw):
 @check("causal_mask", about="devices", cites="It is on `device`.")
 def test_causal_mask_is_device_ready(answer, draw):
     def run(device):
-        same(answer.causal_mask(5, device), causal_mask(5, draw.device))
+        for n in (5, 1, 0):
+            same(answer.causal_mask(n, device), causal_mask(n, draw.device))
         named = answer.causal_mask(3, device=str(device))
         same(named, causal_mask(3, draw.device), label="the mask with a device named in words")
         same(answer.causal_mask(2), causal_mask(2), label="the mask without a device", place="cpu")

@@ -863,13 +863,13 @@ def test_module_gradients(answer, draw, use):
 def test_module_gradients_in_float64(answer, draw):
     for use in (SELF, MASKED_CROSS, NOTHING_SEEN):
         with situation(use.label):
-            module_gradients_hold(answer, draw.using(torch.float64), use)
+            module_gradients_hold(answer, draw.using(torch.float64), use, training=False)
 
 
-def module_gradients_hold(answer, draw: Draw, use: Use):
+def module_gradients_hold(answer, draw: Draw, use: Use, training: bool = True):
     weights = draw_weights(draw, 6, use.bias)
     inputs = use.draw_inputs(draw)
-    module = make_layer(answer, draw, weights)
+    module = make_layer(answer, draw, weights).train(training)
     given = [leaf(value) for value in inputs]
     got = call(module, *given)
 

@@ -17,13 +17,16 @@ from grader.suite import (
     equal,
     exact,
     in_any_words,
+    leaf,
     reference,
     refusal,
     same,
     situation,
     vary,
+    worked_out,
 )
 from grader.suite.arithmetic import attention64, turned64
+from grader.suite.laws.gradients import gradients_match, pulled
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 LAYERS = ("w_q", "w_k", "w_v", "w_o")
@@ -289,9 +292,9 @@ def text_in(*sizes: int, window: int | None = None, batch: tuple[int, ...] = ())
     return inputs
 
 
-def one_more_token(draw: Draw, *, length=64, capacity=300, n_kv_heads=2):
+def one_more_token(draw: Draw, *, length=64, capacity=300, n_kv_heads=2, more=1):
     made = 12, 6, n_kv_heads
-    pieces = [draw(m, 12) for m in (length, 1)]
+    pieces = [draw(m, 12) for m in (length, more)]
     return made, weights_for(draw, *made), pieces, capacity
 
 
@@ -415,6 +418,9 @@ THREE_MORE_IN_A_BATCH = caching(
 )  # fmt: skip
 ONE_MORE_WORD = attending(one_more_word, last_rows, attend, "one more word", before=attended)
 ONE_MORE_TOKEN = reading(one_more_token, last_layer_rows, read, "one more token", before=has_read)
+THREE_MORE_TOKENS = reading(
+    one_more_token, last_layer_rows, read, "three more tokens", before=has_read, sizes={"more": 3}
+)
 ONE_MORE_SEES_FEW = reading(
     one_more_under_a_window, last_layer_rows, read, "one more token under a window", before=has_read
 )
@@ -429,7 +435,7 @@ COSTS = [
     Growth(ONE_MORE_WORD, "largest", "capacity", (300, 1200), 0, "A step of one word",
            least=lambda d_v, **_: d_v),
     *(Growth(one, "made", "length", (64, 256), 1, "A step's work", least=lambda **_: 12)
-      for one in (ONE_MORE_TOKEN, ONE_MORE_SEES_FEW)),
+      for one in (ONE_MORE_TOKEN, THREE_MORE_TOKENS, ONE_MORE_SEES_FEW)),
 ]  # fmt: skip
 
 
@@ -773,6 +779,38 @@ def test_attend_with_cache_that_refuses_leaves_the_cache(answer, draw):
             with contextlib.suppress(ValueError):
                 answer.attend_with_cache(draw(*shape), draw(2, 1, 5), draw(2, 1, 3), cache)
             holds_rows(answer, cache, 4)
+
+
+@check("attend_with_cache", about="edges", cites="ValueError: the cache refuses")
+def test_attend_with_cache_adds_all_or_nothing(answer, draw):
+    cache = cache_of(answer, draw, 9, 4)
+    with contextlib.suppress(ValueError):
+        answer.attend_with_cache(draw(2, 6, 5), draw(2, 6, 5), draw(2, 6, 3), cache)
+    with situation("6 more words, and room for 5"):
+        holds_rows(answer, cache, 4)
+
+
+@check("attend_with_cache", about="gradients", cites=Rule("gradients"))
+def test_attend_with_cache_gives_the_queries_gradients(answer, draw):
+    """No gradients go through a cache, but the queries do not go into it."""
+    _, pieces = some_words(draw, 2)
+    cache = answer.KeyValueCache(9)
+    for query, key, value in pieces[:-1]:
+        answer.attend_with_cache(query, key, value, cache)
+    query, key, value = pieces[-1]
+    asks = leaf(query)
+    got = answer.attend_with_cache(asks, key, value, cache)
+
+    def compute():
+        twin = leaf(query.double())
+        want = last_rows(None, [*map(exact, pieces[:-1]), (twin, *map(exact, (key, value)))])
+        pull = draw.apart("pull")(*want.shape)
+        (slope,) = pulled(want, [twin], pull)
+        return want.detach(), slope.to(query.dtype), pull
+
+    want, slope, pull = worked_out("gradient", compute)
+    same(got, want, like=query)
+    gradients_match(got, [("query", asks)], [slope], pull)
 
 
 # The module

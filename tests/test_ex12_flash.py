@@ -319,7 +319,7 @@ COSTS = [
     Growth(BATCH_CAUSAL, "left", "n", (72, 216), 1, GROWS, least=half_of_the_pairs, backward=True),
     Growth(MANY_CAUSAL, "largest", "n", (72, 216), 1, GROWS, least=half_of_the_pairs,
            backward=True),
-    Growth(SMALL_BLOCKS, "peak", "n", (24, 72), 1, GROWS, least=every_pair),
+    Growth(SMALL_BLOCKS, "peak", "n", (24, 72), 1, GROWS, least=every_pair, backward=True),
     Growth(FUTURE, "made", "future", (32, 120), 0, SKIPS, least=open_pairs),
     Growth(FUTURE, "made", "future", (32, 120), 0, SKIPS, least=open_pairs, backward=True),
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from grader.suite import (
     holds,
     in_any_words,
     later_call,
+    leaf,
     reference,
     refusal,
     same,
@@ -29,6 +30,7 @@ from grader.suite import (
 )
 from grader.suite.arithmetic import attention64, softmax64, turned64
 from grader.suite.devices import on_a_gpu
+from grader.suite.laws.gradients import pulled
 from grader.suite.promises import LEAVES
 from grader.suite.your_own import READY_ATTENTION, your_own
 
@@ -390,6 +392,9 @@ AT_LEAST = "It is worked out in float32"
 SPECIAL = [
     Case("rms_norm", a_row_of_zeros, rms_norm, "a_row_of_zeros", cites=ZEROS, everywhere=True),
     Case("rms_norm", small_rows, rms_norm, "as_small_as_eps", everywhere=True),
+    # float16 has no such number
+    Case("rms_norm", a_row_of_zeros, rms_norm, "a_row_of_zeros-little_eps", {"eps": 1e-9},
+         cites=ZEROS, everywhere=True, polish=True),
     Case("rms_norm", large_rows, rms_norm, "large", cites=AT_LEAST, everywhere=True),
     Case("rms_norm", one_large_feature, rms_norm, "one_large_feature", cites=AT_LEAST,
          everywhere=True),
@@ -414,8 +419,11 @@ class Writer(Handed):
             raise IndexError(f"the model is asked with ids [batch, n], not {list(ids.shape)}")
         if caches is not None and len(caches) != len(self.blocks):
             raise IndexError(f"the model has {len(self.blocks)} blocks, and caches: {len(caches)}")
+        held = self.__dict__.setdefault("held", [])
+        held += [one for one in caches or () if not any(one is other for other in held)]
         if len(self.noted) < self.most:
-            self.noted.append({"fed": ids.detach().clone()})
+            # how many caches it has seen is told by a shape
+            self.noted.append({"fed": ids.detach().clone(), "caches": ids.new_empty(len(held), 0)})
         x = self.embedding(ids)
         for i, block in enumerate(self.blocks):
             said = block(x)
@@ -797,6 +805,18 @@ def test_block_fills_the_cache(answer, draw):
         equal(answer.attribute(cache, "length"), end, label="`cache.length`")
 
 
+@check("DecoderBlock", about="calls", cites="Those of `x` are added")
+def test_block_adds_nothing_on_the_way_back(answer, draw):
+    made, weights, (x,) = a_block(draw, 2)
+    block, cache = BLOCK.make(answer, (made, weights)), cache_for(answer, x.shape[-2])
+    want = block_rows(exact(weights), exact(x), made=made)
+    given = leaf(x)
+    got = block(given, cache)
+    same(got, want, like=x)
+    pulled(got, [given], torch.ones_like(got))
+    equal(answer.attribute(cache, "length"), x.shape[-2], label="`cache.length` after backward")
+
+
 @check("Decoder", about="calls", cites="Those of `ids` are added")
 def test_decoder_fills_each_cache(answer, draw):
     made, weights, (ids,) = a_decoder(draw)
@@ -900,9 +920,9 @@ def fed_in(model) -> int:
 @check("generate", cites=FED)
 def test_generate_feeds_each_word_once(answer, draw):
     # more steps than the room that is often made at first
-    for batch, n, steps in ((1, 5, 7), (3, 4, 6), (1, 3, 67)):
+    for batch, n, steps, *more in ((1, 5, 7), (3, 4, 6), (1, 3, 67), (2, 3, 8, 1e-3)):
         model, ids = counting(draw), draw.integers(0, 200, batch, n)
-        same(answer.generate(model, ids, steps), counted(ids, steps))
+        same(answer.generate(model, ids, steps, *more), counted(ids, steps))
         holds(bool(model.noted), "the model", "it was never called", 0)
         fed, most = fed_in(model), batch * (n + steps)
         holds(
@@ -984,6 +1004,19 @@ def test_generate_again(answer, draw):
             if clear > 1e-3:
                 same(answer.generate(model, other, 3), want, label=said)
             same(answer.generate(model, ids, 4), text, label="the text of the first call, again")
+
+
+@check("generate", about="calls", cites="Calls share nothing")
+def test_generate_makes_its_own_caches(answer, draw):
+    model, ids = counting(draw), draw.integers(0, 200, 2, 3)
+    for turn, temperature in enumerate((0.0, 1e-3, 0.0), 1):
+        same(answer.generate(model, ids, 4, temperature), counted(ids, 4))
+        seen, wanted = len(model.noted[-1]["caches"]), turn * len(model.blocks)
+        holds(
+            seen >= wanted, "the caches",
+            f"the model has {len(model.blocks)} blocks, and after call {turn} it has been asked "
+            f"with {seen} different caches", seen,
+        )  # fmt: skip
 
 
 @check("generate", about="devices", cites=Rule("device"))

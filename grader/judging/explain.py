@@ -358,8 +358,7 @@ def _advised(says: str, read: str) -> list[str]:
 
 def _of_finding(outcome: Outcome, found: Finding, call: Call | None) -> list[str]:
     common = common_slip(found, outcome.stem)
-    # what is known of a cost begins with "The numbers are right"
-    if common is not None and not outcome.numbers_wrong:
+    if common is not None and not outcome.beside_the_point:
         outcome.slip = common.name
         return _advised(fill(common.says, found), common.read)
     lines = _told(outcome, outcome.tried)

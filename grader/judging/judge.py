@@ -172,7 +172,7 @@ class Judge:
                 warnings.simplefilter("ignore")
                 with (self.spare or self.world).within(LOOKING):
                     slip = self._why(check, exercise, outcome, call)
-            outcome.numbers_wrong = self._numbers_are_wrong(exercise, outcome)
+            outcome.beside_the_point = self._is_beside_the_point(exercise, outcome)
         outcome.message = explain(check, outcome, slip, call)
 
     def _why(
@@ -208,13 +208,26 @@ class Judge:
             self._in_vain += 1
         return None
 
-    def _numbers_are_wrong(self, exercise: Exercise, outcome: Outcome) -> bool:
-        """Tell whether a cost was found too high of an answer whose values are wrong anyway."""
-        if outcome.finding is None or outcome.finding.kind != "cost":
+    def _is_beside_the_point(self, exercise: Exercise, outcome: Outcome) -> bool:
+        """Tell whether what is known of a cost or a refusal would mislead.
+
+        What is known of a cost begins with "The numbers are right", and what is known of another
+        error with "It does stop", as if it did not do so for what fits.
+        """
+        found = outcome.finding
+        if found is None or found.kind not in ("cost", "refused badly"):
             return False
-        seen = (self.recogniser.seen.get((one.stem, one.name)) for one in exercise.checks)
-        found = [one.finding for one in seen if one is not None and not one.passed]
-        return any(one is not None and one.kind == "value" for one in found)
+        seen = self.recogniser.seen
+        others = [
+            (check.core, seen[check.stem, check.name])
+            for check in exercise.checks
+            if (check.stem, check.name) in seen
+        ]
+        if found.kind == "cost":
+            kinds = (one.finding.kind for _, one in others if one.finding is not None)
+            return "value" in kinds
+        raised = str(found.actual).partition(":")[0]
+        return any(core and raised == type(one.error).__name__ for core, one in others)
 
     def culprits_of_loss(self, check: Check) -> tuple[str, ...]:
         """Name the earlier exercises that alone make a check lose its process."""

@@ -51,7 +51,8 @@ class Outcome:
         tried: what came to light when the answer was called in other ways.
         suspects: whether this is only likely, because nothing could stand in for them.
         let_through: whether what is to blame had to refuse a misfit, and did not.
-        numbers_wrong: whether an earlier check has found wrong values, where this one is of cost.
+        beside_the_point: whether what is known of what was found would mislead, because an earlier
+            check has found what comes first: wrong values before a cost, or that it always stops.
         notes: what is to be said although the check passed.
         left: what its calls have left behind, for other checks to find.
         fault: the traceback of an error of the suite itself.
@@ -72,7 +73,7 @@ class Outcome:
     tried: Common | None = None
     suspects: bool = False
     let_through: bool = False
-    numbers_wrong: bool = False
+    beside_the_point: bool = False
     notes: tuple[Mistake, ...] = ()
     left: tuple[Finding, ...] = ()
     fault: str = ""

@@ -38,6 +38,7 @@ class Problem:
         message: of the first check that shows it, in full.
         checks: the names of all checks that show it.
         devices: where they show it.
+        core: whether one of them is a core check.
     """
 
     verdict: str
@@ -45,6 +46,7 @@ class Problem:
     message: str
     checks: tuple[str, ...]
     devices: tuple[str, ...]
+    core: bool = False
 
     @property
     def headline(self) -> str:
@@ -85,7 +87,8 @@ def _on(exercise: ExerciseResult, device: str) -> Iterator[Problem]:
         names = tuple(one_line(check.check) for check in checks)
         first = checks[0]
         slip = one_line(first.slip) if first.slip else None
-        yield Problem(verdict, slip, shown(first.message), names, (device,))
+        core = any(check.core for check in checks)
+        yield Problem(verdict, slip, shown(first.message), names, (device,), core)
 
 
 def _reason(message: str, slip: str | None) -> str:

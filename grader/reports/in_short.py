@@ -99,9 +99,8 @@ def _lost(submission: SubmissionResult) -> NextThing | None:
 
 
 def _main(exercise: ExerciseResult, device: str) -> Problem:
-    """Return what tells most of what is wrong: a known slip, or else the first problem."""
-    found = problems(exercise, device)
-    return next((problem for problem in found if problem.slip), found[0])
+    """Return what tells most of what is wrong: of the core if it is, and a known slip if one is."""
+    return min(problems(exercise, device), key=lambda one: (not one.core, one.slip is None))
 
 
 def sentence(problem: Problem) -> str:

@@ -22,7 +22,12 @@ class ModuleCase(Case):
     by their names in the module, and a tuple of what the module is called with. `expected` takes
     the weights and what the module is called with, and what the class is made with, if it has a
     parameter `made` that is given by name alone.
+
+    Attributes:
+        training: whether the module is in train mode, or in eval mode.
     """
+
+    training: bool = True
 
     def given(self, draw: Any) -> tuple[Any, ...]:
         """Draw what the class is made with, the weights, and the arguments of the call."""
@@ -91,6 +96,7 @@ class ModuleCase(Case):
         like = first_float((weights,))
         if like is not None:
             layer.to(like.device, like.dtype)
+        layer.train(self.training)
         layer.load_state_dict({name: one.detach() for name, one in weights.items()}, strict=False)
         return layer
 

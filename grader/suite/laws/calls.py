@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from grader.suite.case import Case
 from grader.suite.compare import later_call, same, situation
 from grader.suite.draw import Draw
+from grader.suite.laws.gradients import gradients_of
 from grader.suite.laws.outputs import SOME, drawn
 from grader.suite.module_case import ModuleCase
 from grader.suite.modules import stepped
@@ -19,7 +20,7 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     """A call is right after one with the same tensors, the same first argument, and an equal one.
 
     The tensors have other numbers by then. What the equal one has returned is overwritten, before
-    and after.
+    and after; and where the inputs want gradients at last, they get them.
     """
     if isinstance(case, ModuleCase):
         module_called_again(answer, draw, case)
@@ -47,6 +48,9 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     with later_call():
         got = answer.after_overwriting(case.exercise, *given, **case.options)
         same(got, first, like=case.like(given, first), label=label)
+        # the second time other tensors want them, with the same numbers
+        for _ in range(2 if case.slopes else 0):
+            gradients_of(answer, draw, case, given)
 
 
 def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:

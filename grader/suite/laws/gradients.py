@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -32,7 +33,18 @@ def gradients(
         case: how it is called.
         laid: how what goes in at the output lies in memory; in order, if nothing is said.
     """
-    given = case.twins(case.given(draw))
+    gradients_of(answer, draw, case, case.given(draw), laid)
+
+
+def gradients_of(
+    answer: Any,
+    draw: Draw,
+    case: Case,
+    given: tuple[Any, ...],
+    laid: Callable[[Tensor], Tensor] | None = None,
+) -> None:
+    """Each of these inputs that holds floats gets the right gradient."""
+    given = case.twins(given)
     want, slopes, pull = expected_gradients(case, given, draw)
     before = copied(given)
     output, leaves = case.ask(answer, given)
@@ -44,8 +56,13 @@ def gradients(
 
 
 def gradients_in_float64(answer: Any, draw: Draw, case: Case) -> None:
-    """Gradients have all the digits of float64."""
-    gradients(answer, draw.using(torch.float64), case)
+    """Gradients have all the digits of float64, and a module gives them in eval mode, too."""
+    draw = draw.using(torch.float64)
+    if not isinstance(case, ModuleCase):
+        gradients(answer, draw, case)
+        return
+    with situation("eval mode"):
+        gradients(answer, draw, replace(case, training=False))
 
 
 def gradients_at_drawn_sizes(answer: Any, draw: Draw, case: Case) -> None:
