@@ -150,6 +150,13 @@ def causal_mask(draw: Draw):
     return *qkv(draw, k=5), pattern(draw, *TRIANGLE)
 
 
+def key_nobody_sees(draw: Draw):
+    # as many keys as queries: who looks along the wrong dimension finds what fits
+    mask = draw.mask(5, 5)
+    mask[:, 2], mask[:, 3] = False, True
+    return *qkv(draw, k=5), mask
+
+
 # so far that beside it the other numbers are lost to rounding, and its square is none too large
 FAR = 2.0**40
 
@@ -213,6 +220,7 @@ SPECIAL = [
          cites="The weights are taken as they are", everywhere=True),
     Case("mix_values", column_of_zeros, mix_values, "column_of_zeros", everywhere=True),
     Case("attention", causal_mask, attention, "causal"),
+    Case("attention", key_nobody_sees, attention, "key_nobody_sees", cites=EVERYWHERE),
     Case("attention", masked_key_far_away, attention, "masked_key_far_away", cites=EVERYWHERE),
     Case("self_attention", last_token_far_away, self_attention, "last_token_far_away", CAUSAL,
          cites="With `causal`"),

@@ -23,6 +23,11 @@ def not_refused(outcome: Outcome) -> bool:
     return outcome.finding is not None and outcome.finding.kind in NOT_REFUSED
 
 
+def demands_refusal(check: Check) -> bool:
+    """Tell whether a check is about what has to be refused."""
+    return bool(_said(check))
+
+
 def same_misfit(one: Check, other: Check) -> bool:
     """Tell whether two checks demand that the same is refused, under whatever names."""
     return bool(_said(one) & _said(other))

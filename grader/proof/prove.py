@@ -19,6 +19,7 @@ from grader.author_errors import defined_at
 from grader.chapters import Catalogue, Exercise, World, catalogue
 from grader.judging.evidence import Evidence, alike
 from grader.judging.judge import Judge
+from grader.judging.misfits import demands_refusal
 from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting, run
@@ -34,7 +35,7 @@ from grader.proof.spoils import spoils_for
 from grader.proof.strangers import strangers_told
 from grader.proof.stubs import stubs_put_back
 
-# `grade` takes a new seed each time: so many others are tried on the solutions
+# `grade` takes a new seed each time: so many others are tried on the solutions and the slips
 OTHER_SEEDS = 5
 # of so many slips or spoils, and of so many variants, one is also judged from another process:
 # which, hangs on the seed
@@ -251,6 +252,24 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
     return [rejected, named, after, judged]
 
 
+def slips_rejected_with_other_seeds(exercise: Exercise, setting: Setting) -> Figure:
+    """No slip passes for the numbers that were drawn; that it refuses less does not count."""
+    figure = Figure("slips rejected with other seeds")
+    world = World(places.SOLUTIONS, catalogue().names())
+    for slip in exercise.task.slips:
+        checks = [check for check in exercise.checks if not demands_refusal(check)]
+        for seed in range(setting.seed, setting.seed + 1 + OTHER_SEEDS):
+            drawn, answer = replace(setting, seed=seed), {exercise.name: slip.wrong}
+            tells = next((c for c in checks if not run(c, world, drawn, answer)[0].passed), None)
+            if tells is None and seed == setting.seed:
+                break  # it is told by what it refuses
+            figure.count(tells is not None, f"{exercise.full} {slip.name} passes with seed {seed}")
+            if tells is not None:  # first, for most probably it tells it with the next seed, too
+                checks.remove(tells)
+                checks.insert(0, tells)
+    return figure
+
+
 def _misnamed(
     exercise: Exercise,
     name: str,
@@ -307,6 +326,7 @@ def of_exercise(full: str, setting: Setting) -> list[Figure]:
     return [
         solution_passes_with_other_seeds(exercise, setting),
         *slips_rejected_and_named(exercise, setting),
+        slips_rejected_with_other_seeds(exercise, setting),
         *spoils_rejected_and_named(exercise, setting),
     ]
 
