@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 # as Moodle and Canvas name what they let an instructor download
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
@@ -33,23 +33,27 @@ def meant_by(said: Iterable[str], identities: Iterable[str]) -> dict[str, str]:
         identities: what the submissions are called.
 
     Returns:
-        For each that is meant what it is called in the table; never one of two.
+        For each that is meant what it is called in the table; never one of two students, but all
+        that a platform says are of one.
     """
     there = list(identities)
     # as macOS writes an accent, it is a letter of its own
     called = {unicodedata.normalize("NFC", key): key for key in said}
     found = {identity: called[identity] for identity in there if identity in called}
-    in_front: dict[str, list[str]] = {}
+    in_front: dict[str, dict[str, str]] = {}
     for identity in there:
-        for name in _in_front(identity):
-            in_front.setdefault(name, []).append(identity)
+        for name, number in _in_front(identity):
+            in_front.setdefault(name, {})[identity] = number
     for name, key in called.items():
-        fits = in_front.get(name, [])
-        if name not in found and len(fits) == 1:
-            found.setdefault(fits[0], key)
+        fits = in_front.get(name, {})
+        if name not in found and len(set(fits.values())) == 1:
+            found = {**dict.fromkeys(fits, key), **found}
     return found
 
 
-def _in_front(identity: str) -> tuple[str, ...]:
+def _in_front(identity: str) -> Iterator[tuple[str, str]]:
+    """Go through what stands for a student in front of a name, each with the number there."""
     match = by_a_platform(identity) or LOOSE.fullmatch(identity)
-    return (match["name"], f"{match['name']}_{match['number']}") if match else ()
+    if match:
+        yield match["name"], match["number"]
+        yield f"{match['name']}_{match['number']}", match["number"]

@@ -285,7 +285,7 @@ def test_apply_mask_makes_a_new_tensor(answer, draw):
         with situation(said):
             want = apply_mask(given[0].double(), given[1])
             got = answer.after_overwriting_with_the_same("apply_mask", *given)
-            label = "the output, after that of an equal call, which has to be new, was overwritten"
+            label = "the output of a second, equal call, after the first output was overwritten"
             same(got, want, like=given[0], label=label)
 
 

@@ -1142,9 +1142,15 @@ def test_train_in_place(answer, draw):
     holds(
         not still,
         "the weights",
-        f"one step did not change {' and '.join(still)}",
+        f"one step did not change {few(still)}",
         (pulled, still),
     )
+
+
+def few(names: list[str]) -> str:
+    """Name the first of some weights, and count the others."""
+    more = [f"{len(names) - 2} more"] if len(names) > 3 else names[2:]
+    return " and ".join([*names[:2], *more])
 
 
 def every_loss_holds(draw: Draw, losses, model, states, *given) -> None:
@@ -1421,7 +1427,7 @@ def test_train_is_device_ready(answer, draw):
         floats(losses, 2)
         same(draw.tensor(losses[0]), want, like=draw.tensor(0.0), label="losses[0]")
         still = [name for name, now in state_of(model).items() if torch.equal(now, start[name])]
-        holds(not still, "the weights", f"2 steps did not change {' and '.join(still)}", still)
+        holds(not still, "the weights", f"2 steps did not change {few(still)}", still)
 
     on_a_gpu(answer, draw, run, allowed=("round", "waits"))
 

@@ -84,6 +84,8 @@ def grade(request: GradeRequest) -> int:
     count = len(submissions)
     reports = reports_for(request.wanted, count)
     known = catalogue()
+    handed_in = (one.path for one in everything)
+    reports.refuse_overwriting((*request.wanted.read, request.results, *handed_in))
     asked = request.wanted.course
     whose = [] if asked or request.wanted.is_for_one else _folders(request.paths, everything)
     course = course_for(asked, request.wanted.rules, whose, known)

@@ -23,6 +23,8 @@ NO_NAME = re.compile(
     r"|solved|submission|homework|hw|assignment|chapter|ex",
     re.IGNORECASE,
 )
+# how systems call a copy, in words that may be part of a name elsewhere
+COPY_OF = re.compile(r"\b(copy of|kopie von|copie de|copia de)\b", re.IGNORECASE)
 # what stands beside a chapter, and is none
 BESIDE = re.compile(r"helpers?|utils?|notes?|tests?|scratch|plots?|backup|bak", re.IGNORECASE)
 # what Canvas adds to the name of a file that was handed in again
@@ -125,8 +127,8 @@ def _nth(before: str, after: str) -> tuple[int, int] | None:
 
 
 def _name(text: str) -> str:
-    words = [word for word in BETWEEN.split(text) if word and not NO_NAME.fullmatch(word)]
-    return "_".join(words)
+    words = BETWEEN.split(COPY_OF.sub(" ", text))
+    return "_".join(word for word in words if word and not NO_NAME.fullmatch(word)).strip("()[]")
 
 
 def by_student(files: Iterable[Path]) -> dict[str, list[tuple[Meant, Path]]]:

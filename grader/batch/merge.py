@@ -46,6 +46,7 @@ def merge(request: MergeRequest) -> int:
         )
     run, gaps = joined(begun, request.partial)
     reports = reports_for(request.wanted, len(run.submissions))
+    reports.refuse_overwriting((*request.wanted.read, *request.results))
     known = catalogue()
     course = course_for(request.wanted.course, request.wanted.rules, (), known)
     if course is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,6 +39,11 @@ class Wanted:
     roster: Path | None = None
 
     @property
+    def read(self) -> tuple[Path | None, ...]:
+        """The files that it is made from, but for an earlier report: a new one may follow that."""
+        return self.gradebook, self.roster, self.course
+
+    @property
     def compares(self) -> bool:
         """Whether answers are to be compared with one another."""
         return any(text.startswith("similar=") for text in self.reports)
@@ -59,6 +65,25 @@ class Reports:
 
     writers: Sequence[tuple[Writer, Path]]
     roster: Roster | None
+
+    def refuse_overwriting(self, read: Iterable[Path | None]) -> None:
+        """Say that a report would take the place of another one, or of what it is made from.
+
+        Args:
+            read: the files that the command reads, or keeps results in.
+
+        Raises:
+            ValueError: a sentence says which.
+        """
+        seen = {path.absolute().resolve() for path in read if path is not None}
+        for _, path in self.writers:
+            place = path.absolute().resolve()
+            if place in seen:
+                raise ValueError(
+                    f"the report {path} would take the place of a file that this command reads, or "
+                    "of another report: give it a name of its own"
+                )
+            seen.add(place)
 
     def write(self, run: Run) -> None:
         """Write all of it; what cannot be written costs no other report.
@@ -129,6 +154,8 @@ def _writers(
         refuse_name(form, path)
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise ValueError(f"the report cannot be written to {file}: no such folder, or a folder")
+        if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+            raise ValueError(f"the report cannot be written to {file}: that is not allowed")
         yield forms[form], path
 
 

@@ -83,8 +83,8 @@ COMMON = (
     Common(
         "returns_nothing",
         _nothing,
-        "The function returned nothing: here it ended without reaching a `return`. A `return` "
-        "inside an `if` or a loop may be skipped.",
+        "The function returned None: here it ended without reaching a `return`, or with "
+        "`return None`. A `return` inside an `if` or a loop may be skipped.",
     ),
     Common(
         "returns_numpy",

@@ -23,13 +23,19 @@ HANDED_ON = ErrorSlip(
     re.compile("^ValueError"),
     "`{inner}`, which `{outer}` calls, refuses what is handed on to it: compare the arguments "
     "there, their order, their dimensions and their sizes, with what the stub of `{inner}` asks "
-    "for. The shapes that all began with stand under Called as.",
+    "for.",
 )
 KEPT = error_like(
     "kept_from_an_earlier_call",
     "",
     "An earlier call was right, this one stops: something is kept between calls. Compute "
     "everything anew from the arguments of each call.",
+)
+WHILE_IMPORTED = error_like(
+    "runs_while_imported",
+    "",
+    "That call stands outside all functions, so it runs whenever the file is imported, here too: "
+    "take it out, or try things in a file of your own.",
 )
 # what one function refuses of another, torch refuses in one of these ways where nobody looks
 OF_SIZES = frozenset({

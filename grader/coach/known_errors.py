@@ -141,13 +141,25 @@ ERRORS = (
     ),
     error_like(
         "number_into_torch",
-        r"must be Tensor, not (int|float|bool)",
+        r"must be Tensor, not (int|float)",
         "A function of torch takes tensors, but this is a plain Python number: use Python's "
         "operators or `math` for it.",
     ),
     error_like(
+        "layer_not_called",
+        r"(type\(s\) for \S+|must be Tensor, not) .*'?(Linear|Embedding|Parameter\w+|Module\w+)\b",
+        "A layer is no matrix: call it like a function, `self.w_q(x)`.",
+    ),
+    error_like(
+        "truth_for_a_mask",
+        r"'bool' object (has no attribute|is not (subscriptable|iterable))|"
+        r"must be Tensor, not bool",
+        "True or False is used like a tensor: where a mask is needed it has to be made first, with "
+        "an entry for each query and key; or are two arguments in the wrong order?",
+    ),
+    error_like(
         "number_for_a_tensor",
-        r"'(int|float|bool)' object (has no attribute|is not (subscriptable|iterable))|"
+        r"'(int|float)' object (has no attribute|is not (subscriptable|iterable))|"
         r"type '(int|float)' has no len",
         "A plain Python number is used like a tensor, whose methods it does not have: or are two "
         "arguments in the wrong order?",
@@ -357,9 +369,17 @@ ERRORS = (
         line=r"^assert\b",
     ),
     error_like(
+        "assigned_too_late",
+        r"cannot access local variable|referenced before assignment",
+        "The function assigns this name somewhere, so Python takes it for one of its own, and on "
+        "the way that was taken it has no value yet: assign it on every way, before it is used. If "
+        "you meant a function of that name, call your own value something else.",
+    ),
+    error_like(
         "unknown_name",
-        r"name '.*' is not defined|cannot access local variable|referenced before assignment",
-        "You used a name that is not defined: there is a typo, or an import is missing at the top.",
+        r"name '.*' is not defined",
+        "You used a name that is not defined: there is a typo, an import is missing at the top, "
+        "or, in a method, `self.` is missing before it.",
     ),
     error_like(
         "unknown_attribute",

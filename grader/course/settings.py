@@ -123,7 +123,7 @@ def read(path: Path | None, select: Select, rules: Sequence[str] = ()) -> Course
 
 def _tables(path: Path) -> dict[str, Any]:
     try:
-        return parsed(path.read_text(encoding="utf-8"))
+        return parsed(path.read_text(encoding="utf-8-sig"))
     except OSError as problem:
         raise CourseError(f"{path} cannot be read: {problem.strerror or problem}") from problem
     except ValueError as problem:

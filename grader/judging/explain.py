@@ -13,11 +13,11 @@ from grader.answers.calls import Call
 from grader.coach import Slip
 from grader.coach.common import OTHER_ORDER, RANDOM, Common, common_slip, fill
 from grader.coach.error_slips import ErrorSlip
-from grader.coach.errors import error_slip
+from grader.coach.errors import WHILE_IMPORTED, error_slip
 from grader.coach.relations import relation
 from grader.costs import Cost
 from grader.judging.misfits import NOT_REFUSED
-from grader.judging.outcome import Outcome, contents, describe, is_time_limit
+from grader.judging.outcome import OUTSIDE, Outcome, contents, describe, is_time_limit
 from grader.judging.promise import promise
 from grader.naming import in_words
 from grader.pictures import text as picture
@@ -242,6 +242,12 @@ def _is_no_python(error: BaseException | None) -> TypeGuard[SyntaxError]:
     return isinstance(error, SyntaxError) and CELL.search(error.filename or "") is not None
 
 
+FUTURE = (
+    "This line has to stand above all others but the description at the top: what stands above it, "
+    "such as an `import` of yours, belongs below it."
+)
+
+
 def not_python(error: SyntaxError, file: str) -> list[str]:
     """Say where something is not Python, and why."""
     name = (error.filename or file).replace("\\", "/").split("/")[-1]
@@ -250,7 +256,10 @@ def not_python(error: SyntaxError, file: str) -> list[str]:
     is_told = str(error.msg).startswith(name.split(".")[0])
     lines = _block(str(error.msg) if is_told else f"{name}{line} is not Python yet: {error.msg}")
     text = " ".join((error.text or "").split())
-    return [*lines, "", f"    {text}"] if text else lines
+    lines += ["", f"    {text}"] if text else []
+    if "__future__ imports must" in str(error.msg):
+        lines += ["", *_wrap("What helps", FUTURE)]
+    return lines
 
 
 def _raised(check: Check, outcome: Outcome) -> list[str]:
@@ -326,14 +335,23 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
         file = _absent(outcome)
         said = f"put your {file} beside {outcome.stem}.py." if file else outcome.stuck_at
         return _wrap("Do first", said)
-    error = outcome.error
-    if isinstance(error, BrokenFile):
-        if isinstance(error.root.cause, Unreadable):
-            return _wrap("What helps", BACK.format(stem=error.root.stem))
-        error = error.root.cause
-    known = error_slip(error, outcome.frames, outcome.stem) if error else None
+    if isinstance(outcome.error, BrokenFile):
+        return _of_broken(outcome, outcome.error.root)
+    return _of_error(outcome, outcome.error)
+
+
+def _of_broken(outcome: Outcome, root: BrokenFile) -> list[str]:
+    if isinstance(root.cause, Unreadable):
+        return _wrap("What helps", BACK.format(stem=root.stem))
+    if outcome.frames and outcome.frames[-1].name != OUTSIDE:
+        return _told(outcome, WHILE_IMPORTED)
+    return _of_error(outcome, root.cause)
+
+
+def _of_error(outcome: Outcome, error: BaseException | None) -> list[str]:
     if isinstance(error, SyntaxError):
         return []
+    known = error_slip(error, outcome.frames, outcome.stem) if error else None
     return _told(outcome, known or outcome.tried)
 
 

@@ -29,6 +29,8 @@ MOST_OF_FAULT = 6
 MOST_TOLD = 4
 # of a value so many characters are written
 MOST_WRITTEN = 60
+# what Python calls the code of a file that stands outside all functions
+OUTSIDE = "<module>"
 OF_TORCH = re.compile(r"not implemented for|Could not run 'aten::")
 
 

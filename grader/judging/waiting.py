@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from grader.chapters import BrokenFile
-from grader.judging.outcome import Outcome
+from grader.judging.outcome import OUTSIDE, Outcome
 from grader.suite.check import Check
 
 
@@ -32,8 +32,10 @@ def _origin(error: BrokenFile, outcome: Outcome) -> str:
     inner = error.root
     if isinstance(inner.cause, SyntaxError) and inner.cause.filename:
         return _file(inner.cause.filename)
-    if inner is error and outcome.frames:
-        return _file(outcome.frames[-1].filename)
+    # a call outside all functions may have gone on into another chapter, which is right
+    imported = [frame for frame in outcome.frames if frame.name == OUTSIDE]
+    if inner is error and imported:
+        return _file(imported[-1].filename)
     return inner.file
 
 

@@ -16,6 +16,8 @@ INSTEAD = {
     "-m pytest --answers=solutions": "-m pytest",
 }
 SECTION = "Students"
+# the chapter that the section begins with, and the one beyond the seven that it leads on to
+FIRST, FURTHER = "ex01_scores", "ex08_positions"
 TABLES = re.compile(r"build-system|project(\..*)?|tool\.setuptools(\..*)?|tool\.pytest\..*")
 EXTRAS = "project.optional-dependencies"
 FOR_STUDENTS = ("notebooks", "pictures")
@@ -41,10 +43,26 @@ def readme(text: str, chapters: Sequence[str] = (), before: Sequence[str] = ()) 
     wanted = [one for one in sections[1:] if one.startswith(f"## {SECTION}\n")]
     if len(wanted) != 1:
         raise ReleaseError(f"README.md should have one section called {SECTION}")
-    kept = sections[0] + wanted[0].rstrip() + "\n"
+    kept = sections[0] + _of_what_is_there(wanted[0], chapters).rstrip() + "\n"
     if "solutions" in kept:
         raise ReleaseError("README.md names the solutions where students read")
     return kept.replace("\n\n", f"\n\n{_some(chapters, before)}", 1)
+
+
+def _of_what_is_there(section: str, chapters: Sequence[str]) -> str:
+    """Begin with the first chapter that there is, and lead to none that there is not.
+
+    Raises:
+        ReleaseError: the text is no longer what this was written for.
+    """
+    if FIRST not in section or FURTHER not in section:
+        raise ReleaseError(f"README.md should name {FIRST} and {FURTHER} where students read")
+    if not chapters:
+        return section
+    paragraphs = section.split("\n\n")
+    if FURTHER not in chapters:
+        paragraphs = [one for one in paragraphs if FURTHER not in one]
+    return "\n\n".join(paragraphs).replace(FIRST, chapters[0])
 
 
 def _some(chapters: Sequence[str], before: Sequence[str]) -> str:

@@ -193,6 +193,8 @@ def told(step: NextStep) -> str:
     if not step.name:
         return f"{finished}{step.where}"
     name = f"{step.name} is right, {polish(step.polish)}" if step.polish else step.name
+    if step.left:
+        return f"{finished}{name}, {step.where}   its `raise` still stands on line {step.left}"
     return f"{finished}{name}, {step.where}   (python -m grader hint {step.name})"
 
 

@@ -33,6 +33,7 @@ FORMATS: dict[str, Callable[[Run, Path], None]] = {
     "classroom": classroom.write,
 }
 OF_ONE = frozenset({"gradescope", "classroom"})
+NO_REPORT = frozenset({".py", ".ipynb", ".toml", ".db", ".sqlite", ".md"})
 JSON = frozenset({"json", "json1", "class", "similar"})
 
 
@@ -53,11 +54,14 @@ def refuse_early(form: str, submissions: int) -> None:
 
 
 def refuse_name(form: str, file: Path) -> None:
-    """Say that a file's name would mislead whoever opens it.
+    """Say that a file's name would mislead whoever opens it, or is that of something to be kept.
 
     Raises:
-        ValueError: the format is JSON, and the name that of a page or a table.
+        ValueError: the format is JSON, and the name that of a page or a table; or no report is
+            called so.
     """
+    if file.suffix.lower() in NO_REPORT:
+        raise ValueError(f"no report is called `{file.suffix}`: {file} may be somebody's work")
     if form in JSON and file.suffix.lower() in (".html", ".htm", ".csv"):
         raise ValueError(
             f"`{form}` is JSON: call it {file.with_suffix('.json').name}; "

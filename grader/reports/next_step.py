@@ -30,6 +30,7 @@ class NextStep:
         trouble: why the file cannot be used, if it cannot.
         finished: the chapter that is done with what ran, if the step leads on to another.
         polish: how many checks fail of a function that is right; 0 for any other.
+        left: the line on which the stub's `raise` still stands beside what was written; 0 if not.
     """
 
     stem: str
@@ -39,6 +40,7 @@ class NextStep:
     trouble: str = ""
     finished: str = ""
     polish: int = 0
+    left: int = 0
 
     @property
     def full(self) -> str:
@@ -122,17 +124,33 @@ def _step(full: str, folder: Folder, finished: str = "") -> NextStep:
         return NextStep(stem, "", folder.file(stem), Place(0, 1), trouble)
     path = folder.path / source.name
     try:
-        line = _line_of(name, ast.parse(source.text))
+        tree = ast.parse(source.text)
     except SyntaxError as problem:
         at = Place(0, problem.lineno or 1)
         return NextStep(stem, "", path, at, f"is not Python yet: {problem.msg}")
     except ValueError:
         return NextStep(stem, "", path, Place(0, 1), "is not Python yet: it holds a null byte")
+    line = _line_of(name, tree)
     if name and not line:
         return NextStep(
             stem, "", path, Place(0, 1), f"has no {name}: python -m grader reset {name}"
         )
-    return NextStep(stem, name, path, place(source.text, line or 1), finished=finished)
+    left = _raise_left(tree, full)
+    at = place(source.text, line or 1)
+    return NextStep(
+        stem, name, path, at, finished=finished, left=left and place(source.text, left).line
+    )
+
+
+def _raise_left(tree: ast.Module, full: str) -> int:
+    """Return the line of a stub's own `raise` that stands among other statements; 0 for none."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and full.endswith(f".{node.name}"):
+            stubs = [one for one in node.body if _raises(one, full)]
+            described = ast.get_docstring(node) is not None
+            if stubs and len(node.body) - described > 1:
+                return stubs[0].lineno
+    return 0
 
 
 def _line_of(name: str, tree: ast.Module) -> int:
@@ -152,11 +170,13 @@ def _broken(result: ExerciseResult, folder: Folder, device: str) -> NextStep | N
     stem = result.stem
     said = parts(next((c.message for c in result.on(device) if not c.passed), ""))
     # of a notebook one cell may stop, or not be Python
-    begun = re.match(rf"{stem}\.(py|ipynb(, cell \d+, line \d+)?) ", said.headline)
+    begun = re.match(rf"{stem}\.(py|ipynb)(, cell \d+)?(, line \d+)? ", said.headline)
     if result.waits_for(device) or begun is None:
         return None
     lines = "\n".join([said.headline, *said.body])
-    places = re.findall(rf"{stem}\.(?:py|ipynb, cell (\d+)), line (\d+)", lines)
+    line = rf"{stem}\.(?:py|ipynb, cell (\d+)), line (\d+)"
+    # where the import stops, not where the call went that stands there
+    places = re.findall(rf"{line}, in <module>", lines) or re.findall(line, lines)
     at = Place(*(int(number or 0) for number in places[-1])) if places else Place(0, 1)
     return NextStep(stem, "", folder.file(stem), at, said.headline[begun.end() :])
 
@@ -185,7 +205,14 @@ def _is_stub(source: bytes, said: str) -> bool:
         return False
     name = said.split(".")[1]
     return any(
+        _raises(node, said)
+        for top in tree.body if getattr(top, "name", None) == name for node in ast.walk(top)
+    )  # fmt: skip
+
+
+def _raises(node: ast.AST, said: str) -> bool:
+    """Tell whether this is what a stub raises."""
+    return (
         isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
         and [getattr(argument, "value", None) for argument in node.exc.args] == [said]
-        for top in tree.body if getattr(top, "name", None) == name for node in ast.walk(top)
     )  # fmt: skip

@@ -54,9 +54,23 @@ class Roster:
 
     def absent(self, identities: Iterable[str]) -> list[str]:
         """Name those whose submission is not among these."""
-        found = map(self.find, identities)
-        known = {who.row for who in found if isinstance(who, Student)}
+        known, doubtful = set[int](), list[set[int]]()
+        for identity in identities:
+            found = self.find(identity)
+            if isinstance(found, Student):
+                known.add(found.row)
+            else:
+                doubtful.append(self._of_one_name(identity))
+        # two of one name have handed in where two have, whoever is who
+        for rows in doubtful:
+            if doubtful.count(rows) >= len(rows):
+                known |= rows
         return [one.name or one.number for one in self.students if one.row not in known]
+
+    def _of_one_name(self, identity: str) -> set[int]:
+        """List the rows of those who may be meant, where their names are the same."""
+        match = by_a_platform(identity) or LOOSE.fullmatch(identity)
+        return {one.row for one in self._named(match["name"] if match else identity)}
 
     def _numbered(self, name: str, number: str) -> Student | str:
         found = self._with_number(number)

@@ -138,7 +138,9 @@ def _summary(run: Run, unchanged: int) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    said = ", ".join(clean(name) for name in names[:NAMED])
+    # a name may hold a comma itself, with the family name first
+    between = "; " if any("," in name for name in names) else ", "
+    said = between.join(clean(name) for name in names[:NAMED])
     return said + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
