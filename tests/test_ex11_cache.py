@@ -793,7 +793,7 @@ def test_attend_with_cache_adds_all_or_nothing(answer, draw):
 @check("attend_with_cache", about="gradients", cites=Rule("gradients"))
 def test_attend_with_cache_gives_the_queries_gradients(answer, draw):
     """No gradients go through a cache, but the queries do not go into it."""
-    _, pieces = some_words(draw, 2)
+    _, pieces = words_in(3, 2, 1, batch=(2,))(draw)
     cache = answer.KeyValueCache(9)
     for query, key, value in pieces[:-1]:
         answer.attend_with_cache(query, key, value, cache)

@@ -808,7 +808,7 @@ def test_block_fills_the_cache(answer, draw):
 @check("DecoderBlock", about="calls", cites="Those of `x` are added")
 def test_block_adds_nothing_on_the_way_back(answer, draw):
     made, weights, (x,) = a_block(draw, 2)
-    block, cache = BLOCK.make(answer, (made, weights)), cache_for(answer, x.shape[-2])
+    block, cache = BLOCK.make(answer, (made, weights)), cache_for(answer, 2 * x.shape[-2])
     want = block_rows(exact(weights), exact(x), made=made)
     given = leaf(x)
     got = block(given, cache)

@@ -109,8 +109,8 @@ COMMON = (
     Common(
         "returns_plain_number",
         _type(bool, int, float, complex),
-        "A plain Python number came back: `.item()`, `float()` and `int()` cut it off from its "
-        "gradient; return the tensor.",
+        "A plain Python number came back, and a tensor has to: `.item()`, `float()` and `int()` "
+        "make one of it, and cut it off from its gradient.",
         read=card("gradient"),
     ),
     Common(

@@ -661,7 +661,8 @@ def closed_mask_added(scores, mask):
 
 @apply_mask.slip(MASKING)
 def mask_ignored(scores, mask):
-    """The scores came back as they were: the result of masked_fill is a new tensor, return it."""
+    """The scores came back as they were: the result of masked_fill is a new tensor, return it. If
+    you do, an `except` of yours may hide what went wrong before."""
     return _closed(scores, torch.ones_like(mask), 0.0)
 
 

@@ -585,7 +585,8 @@ def weights_of_minus_infinity(query, key, mask=None):
 
 @attention_weights.slip(MASKING)
 def mask_ignored(query, key, mask=None):
-    """The mask is ignored: masked keys still get weight."""
+    """The mask is ignored: masked keys still get weight. What `apply_mask` returns is a new tensor,
+    and has to be kept."""
     return _softmax(_scaled(query, key))
 
 
@@ -645,6 +646,17 @@ def masked_after_and_shared_again(query, key, mask=None):
     weights = weights * mask
     total = weights.sum(-1, keepdim=True)
     return weights / total.masked_fill(total == 0, 1)
+
+
+@attention_weights.slip(MASKING)
+def nothing_shared_again(query, key, mask=None):
+    """Masked after the softmax, and what was left divided by its sum: where a query may look at
+    nothing, that is 0 / 0. Mask the scores, before the softmax."""
+    weights = _softmax(_scaled(query, key))
+    if mask is None:
+        return weights
+    weights = weights * mask
+    return weights / weights.sum(-1, keepdim=True)
 
 
 @attention_weights.slip(MASKING)

@@ -90,6 +90,11 @@ ERRORS = (
         "of a function that returns nothing.",
     ),
     error_like(
+        "attribute_called",
+        r"torch\.(device|dtype)' object is not callable",
+        "`.device` and `.dtype` are no methods: write them without brackets.",
+    ),
+    error_like(
         "brackets_mixed_up",
         r"(Tensor|Size|str|dict|list|int|float|tuple)' object is not callable",
         "Round and square brackets are mixed up, or the name means something else: write "
@@ -256,6 +261,13 @@ ERRORS = (
         "Where there is nothing, there is no first or largest entry: treat a size of 0 separately.",
     ),
     error_like(
+        "entry_behind_the_last",
+        r"index -?\d+ is out of bounds|(list|tuple|string) index out of range",
+        "There is no such entry: they are counted from 0, so the last one is the size - 1. Look at "
+        "how far the loop goes, and along which dimension.",
+        beside=r"shape|size",
+    ),
+    error_like(
         "reshaped_to_another_size",
         r"shape .* is invalid for input|don't multiply up to the size",
         "The sizes that you reshape to do not multiply to the number of entries: check them, with "
@@ -315,6 +327,12 @@ ERRORS = (
         "You used a dimension that this tensor does not have: count from the end (-1, -2), so that "
         "any number of batch dimensions may come first.",
         read=card("batch"),
+    ),
+    error_like(
+        "forward_is_missing",
+        r'missing the required "forward"',
+        "The module has no method called `forward`: is it spelled otherwise, or indented as if it "
+        "stood outside the class?",
     ),
     error_like(
         "not_on_the_graph",

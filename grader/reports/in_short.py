@@ -99,8 +99,12 @@ def _lost(submission: SubmissionResult) -> NextThing | None:
 
 
 def _main(exercise: ExerciseResult, device: str) -> Problem:
-    """Return what tells most of what is wrong: of the core if it is, and a known slip if one is."""
-    return min(problems(exercise, device), key=lambda one: (not one.core, one.slip is None))
+    """Return what tells most of what is wrong: what is forbidden, the core's, a known slip."""
+
+    def last(one: Problem) -> tuple[bool, ...]:
+        return one.verdict != "forbidden", not one.core, one.slip is None
+
+    return min(problems(exercise, device), key=last)
 
 
 def sentence(problem: Problem) -> str:

@@ -20,7 +20,7 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     """A call is right after one with the same tensors, the same first argument, and an equal one.
 
     The tensors have other numbers by then. What the equal one has returned is overwritten, before
-    and after; and where the inputs want gradients at last, they get them.
+    and after. In the end equal inputs want gradients, one after the other.
     """
     if isinstance(case, ModuleCase):
         module_called_again(answer, draw, case)
@@ -48,8 +48,10 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     with later_call():
         got = answer.after_overwriting(case.exercise, *given, **case.options)
         same(got, first, like=case.like(given, first), label=label)
-        # the second time other tensors want them, with the same numbers
-        for _ in range(2 if case.slopes else 0):
+    if case.slopes:
+        given = case.given(draw)
+        gradients_of(answer, draw, case, given)
+        with later_call():  # other tensors want them, with the same numbers
             gradients_of(answer, draw, case, given)
 
 
