@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 
 # so many letters have to be there before all names that hold them are listed, and so many of these
 LEAST, MOST = 3, 6
+# ex01, as people write it: ex1, EX01, 1
+NUMBER = re.compile(r"(?:ex)?0*(\d{1,2})", re.IGNORECASE)
 
 
 def select(name: str, names: Mapping[str, Sequence[str]], words: Sequence[str] = ()) -> list[str]:
@@ -32,7 +35,7 @@ def select(name: str, names: Mapping[str, Sequence[str]], words: Sequence[str] =
         hint = f"did you mean {in_words(near, 'or')}?"
         if not near:
             hint = f"the chapters are {in_words([*names])}"
-            hint += f", and the words that are explained {in_words(words)}" if words else ""
+            hint += f", and the words that are explained are {in_words(words)}" if words else ""
         raise LookupError(f"no chapter or exercise is called `{name}`; {hint}")
     return found
 
@@ -40,7 +43,9 @@ def select(name: str, names: Mapping[str, Sequence[str]], words: Sequence[str] =
 def chapter(name: str, stems: Sequence[str]) -> str | None:
     """Return the chapter that a name means: its number is enough, and it may have its `.py`."""
     name = _without_suffix(name)
-    return next((stem for stem in stems if name in (stem, stem.partition("_")[0])), None)
+    number = NUMBER.fullmatch(name)
+    short = f"ex{int(number[1]):02}" if number else name
+    return next((one for one in stems if name == one or short == one.partition("_")[0]), None)
 
 
 def spelled_out(text: str, stems: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from grader.batch.sources import MOST_NAMED
 from grader.batch.submissions import Submission, stem
 from grader.batch.versions import states
 from grader.results import SubmissionResult
-from grader.whose import by_a_platform
+from grader.whose import CANVAS, by_a_platform
 
 # each: all of it is graded by itself, for `best` to choose from
 Rule = Literal["latest", "best", "refuse", "each"]
@@ -45,8 +45,8 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
             says = f"handed in {len(together)} times, as {names}: leave one"
             kept |= {one.identity: replace(one, problem=says) for one in together}
             continue
-        moments = list(map(_changed, together))
-        last = [one for one, at in zip(together, moments, strict=True) if at == max(moments)]
+        orders = _orders(together)
+        last = [one for one, at in zip(together, orders, strict=True) if at == max(orders)]
         latest = max(last, key=lambda one: one.identity)
         others = tuple(one.path.name for one in together if one is not latest)
         which = f"the latest of {names}"
@@ -157,6 +157,17 @@ def _student(path: Path) -> str:
     return COPY.sub("", stem(path)).casefold()
 
 
+def _orders(together: Sequence[Submission]) -> list[float]:
+    """Return what puts the latest last: Canvas's numbers of uploads, or when files were changed.
+
+    A file's own time changes as it is copied.
+    """
+    uploads = [CANVAS.fullmatch(one.path.name) for one in together]
+    if all(uploads):
+        return [float(match["upload"]) for match in uploads if match]
+    return [_changed(one).timestamp() for one in together]
+
+
 def _changed(submission: Submission) -> dt.datetime:
-    never = dt.datetime.min.replace(tzinfo=dt.timezone.utc)
+    never = dt.datetime.fromtimestamp(0, dt.timezone.utc)
     return max(changed(submission).values(), default=never)

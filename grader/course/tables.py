@@ -112,9 +112,9 @@ class Table:
 
     def moment(self, key: str) -> dt.datetime | None:
         """Return a date with a time and a zone."""
+        bare = "without quotes, " if isinstance(self._said.get(key), str) else ""
         says = (
-            "a date with a time and its distance from UTC, without quotes, as in "
-            "2026-10-05T23:59:00+02:00"
+            f"a date with a time and its distance from UTC, {bare}as in 2026-10-05T23:59:00+02:00"
         )
         said: dt.datetime | None = self._take(key, dt.datetime, says)
         if said is not None and said.tzinfo is None:

@@ -121,6 +121,34 @@ def test_a_broken_file_is_what_others_wait_for(submission, solution):
         assert re.search(rf"next .*ex04_softmax.py:{line} .*{says}", told)
 
 
+def test_a_call_at_the_end_of_a_file_is_what_stops_it(submission, solution):
+    """The file that it goes on into is right."""
+    call = "\nx = torch.ones(3, 4)\nprint(attention_weights(x, x, torch.ones(3, 3)))\n"
+    text = solution("ex04_softmax") + call
+    folder = submission("tries", ex03_masking=solution("ex03_masking"), ex04_softmax=text)
+    told = " ".join(run(f"--answers={folder}", "tests/test_ex04_softmax.py").split())
+    line = len(text.splitlines())
+    assert "0 solved, 2 wrong, 0 not started" in told
+    assert re.search(rf"next .*ex04_softmax.py:{line} stops while it is imported: TypeError", told)
+    assert "That call stands outside all functions" in told
+
+
+def test_an_import_above_those_of_the_future_is_said(submission, solution):
+    folder = submission("early", ex01_scores="import math\n" + solution("ex01_scores"))
+    told = " ".join(run(f"--answers={folder}", "tests/test_ex01_scores.py").split())
+    assert re.search(r"next .*ex01_scores.py:\d+ is not Python yet: from __future__", told)
+    assert "what stands above it, such as an `import` of yours, belongs below it" in told
+
+
+def test_a_raise_that_was_left_standing_is_named(submission):
+    stub = (places.EXERCISES / "ex01_scores.py").read_text(encoding="utf-8")
+    left = 'raise NotImplementedError("ex01_scores.dot_product")'
+    folder = submission("left", ex01_scores=stub.replace(left, f"{left}\n    return (a * b).sum()"))
+    told = " ".join(run(f"--answers={folder}", "tests/test_ex01_scores.py").split())
+    line = 1 + stub[: stub.index(left)].count("\n")
+    assert re.search(rf"next dot_product, .*:\d+ its `raise` still stands on line {line}", told)
+
+
 def test_the_board_of_all_chapters(half, capsys):
     assert main(["--answers", str(half)]) == 0
     said = capsys.readouterr().out

@@ -31,6 +31,16 @@ def status_of(*arguments: object) -> int:
         (["grade", "solutions", "--report", "json"], "FORMAT=FILE"),
         (["grade", "solutions", "--report", "pdf=x"], "no report format `pdf`"),
         (["grade", "solutions", "--report", "json=/no/where/x.json"], "cannot be written"),
+        (["grade", "solutions", "--report", "csv=solutions/ex01_scores.py"], "somebody's work"),
+        (["grade", "solutions", "--report", "csv=x.csv", "--report", "json=./x.csv"], "is JSON"),
+        (
+            ["grade", "solutions", "--report", "csv=x.csv", "--report", "junit=./x.csv"],
+            "would take the place of",
+        ),
+        (
+            ["grade", "solutions", "--results", "x.json", "--report", "json=x.json"],
+            "would take the place of",
+        ),
         (["grade", "solutions", "--only", "softmx"], "did you mean `softmax`"),
         (["grade", "solutions", "--jobs", "0"], "must be above 0"),
         (["grade", "solutions", "--time-limit", "soon"], "invalid"),

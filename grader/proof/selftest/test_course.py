@@ -449,6 +449,18 @@ def test_no_one_of_two_students_is_taken():
     assert meant_by(["doe", "doe_1_2_hw"], ["doe_1_2_hw"]) == {"doe_1_2_hw": "doe_1_2_hw"}
 
 
+def test_both_uploads_of_one_student_are_meant():
+    uploads = ["doe_12_67_homework", "doe_12_68_homework-1"]
+    assert meant_by(["doe_12"], uploads) == dict.fromkeys(uploads, "doe_12")
+    assert meant_by(["doe"], [*uploads, "doe_13_69_homework"]) == {}
+
+
+def test_what_windows_writes_in_front_of_a_file_is_no_rule(tmp_path):
+    file = tmp_path / "course.toml"
+    file.write_text("pass_mark = 60\n", encoding="utf-8-sig")
+    assert read(file, select).pass_mark == 60
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_table_of_times_of_any_spreadsheet(tmp_path, separator):
     file = tmp_path / "times.csv"

@@ -60,6 +60,19 @@ def test_the_latest_counts(twice, tmp_path):
     assert found["anna"][0] == 0
 
 
+def test_canvas_says_which_is_the_latest(submission, solution, tmp_path):
+    """The times of files change as they are copied."""
+    folder = submission("class/berta", ex01_scores=solution("ex01_scores")).parent
+    right = solution("ex01_scores")
+    for number, text in (("67890", spoilt(right, "dot_product")), ("67899", right)):
+        made = submission(number, ex01_scores=text)
+        shutil.make_archive(str(folder / f"doejane_12345_{number}_homework"), "zip", made)
+    for file in folder.glob("*67890*"):
+        os.utime(file, (2e9, 2e9))
+    _, found = graded(folder, tmp_path, "--duplicates", "latest")
+    assert [score for score, _, _ in found.values()] == [1, 1]
+
+
 def test_the_best_counts(twice, tmp_path):
     for file in (twice / "anna").iterdir():
         os.utime(file, (1e8, 1e8))

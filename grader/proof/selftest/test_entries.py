@@ -17,6 +17,7 @@ import nbformat
 import pytest
 
 from grader.batch.entries import LOOSE, NO_WORK, NOWHERE, TWO_WAYS
+from grader.batch.meant import meant
 from grader.batch.reader import SubmissionReader
 from grader.batch.sources import Told, Unusable
 from grader.batch.submissions import Submission, find
@@ -345,6 +346,8 @@ def test_in_moodle_who_hands_in_no_chapter_is_somebody_too(subs):
         (("Jane Doe - ex01_scores.py", "ex02_scaling_Jane_Doe.py", "ex01_bob.py"),
          ["Jane_Doe", "bob"]),
         ((f"{CANVAS}{NAME}",), ["obrienvera_12960"]),
+        (("ex01_scores_max_roe.py", "ex02_scaling (max roe).py", "ex01_bob.py"),
+         ["bob", "max_roe"]),
         # two of one name, in Moodle, with numbers of their own; and where names are numbers
         ((f"Ann Smith_2014_assignsubmission_file_{NAME}",
           "Ann Smith_2015_assignsubmission_file_ex02_scaling.py"),
@@ -361,6 +364,14 @@ def test_in_moodle_who_hands_in_no_chapter_is_somebody_too(subs):
 def test_loose_files_are_grouped_by_the_names_of_people(subs, names, who):
     graded, problems, said = outcome(subs(*names))
     assert (graded, problems, said) == (who, {}, [])
+
+
+def test_a_copy_is_called_so_in_other_languages():
+    for name in ("Kopie von ex03_masking.py", "Copy of ex03_masking.py", "ex03_masking - Kopie.py"):
+        said = meant(name)
+        assert said is not None
+        assert (said.file, said.whose) == ("ex03_masking.py", "")
+    assert meant("ex03_masking_anna_von_berg.py").whose == "anna_von_berg"
 
 
 def test_of_what_canvas_marks_as_a_later_version_the_last_counts(subs):

@@ -322,6 +322,15 @@ def test_any_table_says_who_is_in_the_course(tmp_path, table, absent):
     assert list(told.with_absent(run).absent or ()) == absent
 
 
+def test_two_of_one_name_are_not_absent_where_two_have_handed_in(tmp_path):
+    (tmp_path / "roster.csv").write_text('name\n"Lee, An"\nAn Lee\nJane Doe\n', encoding="utf-8")
+    told = reports_for(Wanted((), roster=tmp_path / "roster.csv"), 2)
+    both = [graded(f"An Lee_{n}_assignsubmission_file") for n in (501, 502)]
+    for some, absent in ((both, ("Jane Doe",)), (both[:1], ("Lee, An", "An Lee", "Jane Doe"))):
+        run = Run("0", "0", 1, {"cpu": "run"}, tuple(some))
+        assert told.with_absent(run).absent == absent
+
+
 def test_who_is_in_another_part_is_not_absent(tmp_path):
     (tmp_path / "roster.csv").write_text("login\nanna\nbob\ncarl\n", encoding="utf-8")
     told = reports_for(Wanted((), roster=tmp_path / "roster.csv"), 1)

@@ -205,5 +205,5 @@ def test_bad_names(hint, tmp_path):
     assert "did you mean `broadcasting`?" in hint(places.EXERCISES, "brodcasting", status=2)
     told = hint(places.EXERCISES, "kv", status=2)
     last = list(catalogue().names())[-1]
-    assert f" and {last}, and the words that are explained batch," in told
+    assert f" and {last}, and the words that are explained are batch," in told
     assert "there is no folder" in hint(tmp_path / "nowhere", "softmax", status=2)

@@ -40,6 +40,8 @@ def test_it_holds_these_chapters_and_nothing_of_the_others(week):
     text = (week / "README.md").read_text(encoding="utf-8")
     assert "This pack holds `ex03_masking`, `ex04_softmax`." in text
     assert "put `ex01_scores.py`" in " ".join(text.split())
+    assert "Open `exercises/ex03_masking.py`" in text
+    assert "ex08_positions" not in text
 
 
 def test_its_stubs_are_not_started_and_its_points_are_out_of_100(week):
