@@ -28,10 +28,6 @@ class Answers(Protocol):
     crossing: Crossing | None
     counting: Counting | None
 
-    @property
-    def loaded(self) -> Sequence[str]:
-        """The chapters that have been imported."""
-
     def load(self, stem: str) -> object:
         """Import a chapter, with those that it imports."""
 

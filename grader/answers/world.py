@@ -83,11 +83,6 @@ class World(MetaPathFinder, Loader):
         self.switches_left: list[tuple[str, str]] = []
 
     @property
-    def loaded(self) -> Sequence[str]:
-        """The chapters that have been imported."""
-        return list(self.modules)
-
-    @property
     def imported(self) -> Mapping[str, str]:
         """The chapters that have been imported, or are being so, by the names of their files."""
         return self._files

@@ -39,11 +39,6 @@ class ResultsFile:
     record: Record
     results: dict[str, SubmissionResult]
 
-    @property
-    def missing(self) -> list[str]:
-        """The identities of the part that have no result yet."""
-        return [identity for identity in self.record.wanted if identity not in self.results]
-
 
 def part_in(path: Path) -> ResultsFile | None:
     """Read the last run of a results file; None if none was begun.

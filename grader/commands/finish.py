@@ -29,8 +29,7 @@ def run(given: argparse.Namespace) -> int:
     if lacking():
         raise UsageError(f"`finish` trains a model of {in_words(lacking())}: not in this kit")
     from grader.finishing.child import NAME, Finish
-    from grader.pictures.model import Picture, unpack
-    from grader.showing.run import ShowError, run
+    from grader.showing.run import ShowError, drawn
 
     answers = str(given.answers) if given.answers else None
     job = Finish(answers, tuple(map(_sentence, given.text)), given.time_limit)
@@ -38,12 +37,7 @@ def run(given: argparse.Namespace) -> int:
         raise UsageError(f"--text may come {MOST_SENTENCES} times, not {len(given.text)} times")
     can_be_saved(given.save)
     with as_usage(OSError, ShowError):
-        heard = run(job)
-        pictures = [unpack(packed) for packed in heard.done]
-        if heard.trouble:
-            last = unpack(heard.sofar) if heard.sofar else Picture(NAME)
-            last.trouble, last.state = heard.trouble.splitlines(), "stopped"
-            pictures.append(last)
+        pictures = drawn(job, NAME)
         output(pictures, given.save, given.theme)
     return int(any(picture.state == "stopped" for picture in pictures))
 

@@ -20,7 +20,6 @@ class ChaptersThere:
     Attributes:
         found: for each chapter what stands under the names of its exercises.
         broken: those that do not run.
-        loaded: the stems of all that were imported.
         stubs: for each chapter the exercises that hold nothing yet.
         uses: for each chapter which exercises each of its exercises names.
         about: for each chapter all this as one text; made by whoever asks for it.
@@ -29,7 +28,6 @@ class ChaptersThere:
     def __init__(self) -> None:
         self.found: dict[str, dict[str, str]] = {}
         self.broken: dict[str, BrokenFile] = {}
-        self.loaded: list[str] = []
         self.stubs: dict[str, list[str]] = {}
         self.uses: dict[str, dict[str, list[str]]] = {}
         self.about: dict[str, str] = {}
@@ -42,7 +40,6 @@ class ChaptersThere:
             for name, what in (found.items() if type(found) is dict else ())
             if type(what) is str
         }
-        self.loaded = words(header.get("loaded"))
         self.stubs[stem] = words(header.get("stubs"))
         self.uses[stem] = {
             name: words(named)

@@ -180,8 +180,7 @@ class Worker(End):
                 found[name] = type(made).__name__
         stubs = [name for name in found if self.world.is_stub(f"{stem}.{name}")]
         uses = {f"{stem}.{name}": self.world.uses(f"{stem}.{name}") for name in found}
-        loaded = list(self.world.loaded)
-        return {"found": found, "loaded": loaded, "stubs": stubs, "uses": uses}, None
+        return {"found": found, "stubs": stubs, "uses": uses}, None
 
     def on_seed(self, message: Opened) -> tuple[dict[str, Any], None]:
         """Seed torch's own generators."""

@@ -76,11 +76,6 @@ class RemoteWorld(Supervisor):
 
     # ---- what the suites and the judge see ----
 
-    @property
-    def loaded(self) -> Sequence[str]:
-        """The chapters that have been imported."""
-        return self._there.loaded
-
     def active(self) -> contextlib.AbstractContextManager[None]:
         """Do nothing: the other process always finds its chapters."""
         return contextlib.nullcontext()

@@ -69,7 +69,7 @@ def _enclose_on_linux(walls: Walls, isolation: Isolation) -> None:
     seen = visible.view(walls.readable, walls.hidden, walls.gpu)
     user = identity.of_process() if isolation.own_uid else os.getuid()
     group = user if isolation.own_uid else os.getgid()
-    scratch = room.SCRATCH if isolation.scratch and walls.scratch else None
+    scratch = room.SCRATCH if isolation.room and walls.scratch else None
     if isolation.room:
         namespaces.unshare(("mount",), isolation.namespaces)
         own_processes = "pid" in isolation.spaces

@@ -49,13 +49,8 @@ class Isolation:
 
     @property
     def room(self) -> bool:
-        """Whether a worker has a file system of its own, with nothing hidden in it."""
+        """Whether a worker has a file system of its own, and in it the only folder to write to."""
         return self.namespaces != "none"
-
-    @property
-    def scratch(self) -> bool:
-        """Whether a worker has a folder to write to; without one it can write nowhere."""
-        return self.room
 
     @property
     def complete(self) -> bool:

@@ -31,10 +31,24 @@ def draw(request: PictureRequest) -> list[Picture]:
         LookupError: no chapter or function is called so, or there is no such folder.
         ShowError: the process could not be started, or the drawing itself failed.
     """
-    heard = run(request)
+    return drawn(request, request.name)
+
+
+def drawn(job: Job, name: str) -> list[Picture]:
+    """Return the pictures that a job has drawn, the last one with what stopped it.
+
+    Args:
+        job: what draws.
+        name: of a picture that was not even begun.
+
+    Raises:
+        LookupError: what the job asks for is not there.
+        ShowError: the process could not be started, or the drawing itself failed.
+    """
+    heard = run(job)
     pictures = [unpack(packed) for packed in heard.done]
     if heard.trouble:
-        last = unpack(heard.sofar) if heard.sofar else Picture(request.name)
+        last = unpack(heard.sofar) if heard.sofar else Picture(name)
         last.trouble, last.state = heard.trouble.splitlines(), "stopped"
         pictures.append(last)
     return pictures

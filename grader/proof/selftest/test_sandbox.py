@@ -177,5 +177,5 @@ def test_ordinary_work_goes_on(user, without, walls):
     isolation, results = drill(user, "--work", without=without)
     assert {name for name in results if results[name].startswith("through: ")} == set(results)
     assert {"import_own_answer", "train", "threads", "alarm"} <= set(results)
-    assert ("save_to_file" in results) == isolation.scratch
+    assert ("save_to_file" in results) == isolation.room
     assert "can't allocate memory" in results["too_much_for_pytorch"]

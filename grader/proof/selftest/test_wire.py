@@ -96,7 +96,7 @@ def replies() -> list[bytes]:
                     "frames": [["ex01.py", 3, "f", "return"]], "innermost": None}},
         {"raised": {"kind": "broken", "stem": "ex01_scores", "cause": {"types": ["SyntaxError"],
                     "syntax": ["bad", "ex01.py", 3, "def ="]}}},
-        {"found": {"f": "callable"}, "loaded": ["ex01_scores"], "stubs": []},
+        {"found": {"f": "callable"}, "stubs": []},
     ]  # fmt: skip
     # the first question is to load the chapter, the second is the call
     made = [message({"reply": 2, **more}, value) for value in values() for more in besides[:4]]

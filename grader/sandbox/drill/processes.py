@@ -20,7 +20,6 @@ _NO_SIGNAL = 0
 _NOBODYS = 0x7FFFFFF0  # above the largest number that the kernel gives
 _SET_SIGNAL, _NEW_USER = 10, 0x10000000
 _SET_OWNER_OF = 0x8901
-_SHARE_MEMORY, _STOP_PARENT = 0x100, 0x4000
 
 
 @attack()

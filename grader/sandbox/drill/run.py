@@ -139,7 +139,7 @@ def _walls(world: Target, gpu: bool) -> Walls:
 def _deeds(isolation: Isolation, what: str) -> dict[str, Deed]:
     if what == "attacks":
         return {name: attack.deed for name, attack in ATTACKS.items()}
-    left_out = () if isolation.scratch else NEEDS_SCRATCH
+    left_out = () if isolation.room else NEEDS_SCRATCH
     return {name: deed for name, deed in WORK.items() if name not in left_out}
 
 
