@@ -39,6 +39,13 @@ class BrokenFile(Unanswerable):
         """The file in which the error is: this one, or one that it imports."""
         return self.cause.root if isinstance(self.cause, BrokenFile) else self
 
+    @property
+    def goes_in_a_circle(self) -> bool:
+        """Whether what it imports needs this file in turn."""
+        inner = self.root
+        in_turn = isinstance(inner.cause, ImportError) and self.stem in words_of(inner.cause)
+        return inner is not self and in_turn
+
 
 class HangsError(Exception):
     """Stands in for an exercise that did not come back from an earlier check."""

@@ -37,6 +37,11 @@ WHILE_IMPORTED = error_like(
     "That call stands outside all functions, so it runs whenever the file is imported, here too: "
     "take it out, or try things in a file of your own.",
 )
+IN_A_CIRCLE = error_like(
+    "imports_in_a_circle",
+    "",
+    "A chapter may import earlier ones only: take the import of the later one out.",
+)
 # what one function refuses of another, torch refuses in one of these ways where nobody looks
 OF_SIZES = frozenset({
     "sizes_do_not_line_up", "sizes_do_not_fit", "entry_by_entry", "dimension_out_of_range",

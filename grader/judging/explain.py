@@ -13,7 +13,7 @@ from grader.answers.calls import Call
 from grader.coach import Slip
 from grader.coach.common import OTHER_ORDER, RANDOM, Common, common_slip, fill
 from grader.coach.error_slips import ErrorSlip
-from grader.coach.errors import WHILE_IMPORTED, error_slip
+from grader.coach.errors import IN_A_CIRCLE, WHILE_IMPORTED, error_slip
 from grader.coach.relations import relation
 from grader.costs import Cost
 from grader.judging.misfits import NOT_REFUSED
@@ -225,6 +225,12 @@ def _clip(text: str) -> str:
 
 def _broken(error: BrokenFile, outcome: Outcome) -> list[str]:
     file, cause = error.root.file, error.root.cause
+    if error.goes_in_a_circle:
+        inner = error.root.stem
+        why = f"it imports {inner}, which needs {error.stem} in turn"
+        if inner < error.stem:
+            why = f"{inner} imports {error.stem} in turn, a later chapter"
+        return _block(f"{error.file} stops while it is imported: {why}")
     user = "" if error.root is error else f", which {error.file} imports,"
     if isinstance(cause, Unreadable):
         return _block(f"{cause}{f' ({error.file} imports it)' if user else ''}")
@@ -336,11 +342,14 @@ def _slip_lines(outcome: Outcome, slip: Slip | None, call: Call | None) -> list[
         said = f"put your {file} beside {outcome.stem}.py." if file else outcome.stuck_at
         return _wrap("Do first", said)
     if isinstance(outcome.error, BrokenFile):
-        return _of_broken(outcome, outcome.error.root)
+        return _of_broken(outcome, outcome.error)
     return _of_error(outcome, outcome.error)
 
 
-def _of_broken(outcome: Outcome, root: BrokenFile) -> list[str]:
+def _of_broken(outcome: Outcome, error: BrokenFile) -> list[str]:
+    root = error.root
+    if error.goes_in_a_circle:
+        return _told(outcome, IN_A_CIRCLE)
     if isinstance(root.cause, Unreadable):
         return _wrap("What helps", BACK.format(stem=root.stem))
     if outcome.frames and outcome.frames[-1].name != OUTSIDE:

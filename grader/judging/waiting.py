@@ -30,6 +30,8 @@ def waits_for(check: Check, outcome: Outcome) -> tuple[str, ...]:
 def _origin(error: BrokenFile, outcome: Outcome) -> str:
     """Return the file in which the error was made, among those that import others."""
     inner = error.root
+    if error.goes_in_a_circle:  # which the earlier chapter has begun
+        return min(error, inner, key=lambda one: one.stem).file
     if isinstance(inner.cause, SyntaxError) and inner.cause.filename:
         return _file(inner.cause.filename)
     # a call outside all functions may have gone on into another chapter, which is right

@@ -140,6 +140,16 @@ def test_an_import_above_those_of_the_future_is_said(submission, solution):
     assert "what stands above it, such as an `import` of yours, belongs below it" in told
 
 
+def test_an_import_of_a_later_chapter_is_said(submission, solution):
+    later = "import torch\nfrom ex04_softmax import softmax\n"
+    text = solution("ex03_masking").replace("import torch\n", later, 1)
+    folder = submission("round", ex03_masking=text, ex04_softmax=solution("ex04_softmax"))
+    told = " ".join(run(f"--answers={folder}", "tests/test_ex03_masking.py").split())
+    says = "stops while it is imported: it imports ex04_softmax, which needs ex03_masking in turn"
+    assert re.search(rf"next .*ex03_masking.py:1 {says}", told)
+    assert "A chapter may import earlier ones only" in told
+
+
 def test_a_raise_that_was_left_standing_is_named(submission):
     stub = (places.EXERCISES / "ex01_scores.py").read_text(encoding="utf-8")
     left = 'raise NotImplementedError("ex01_scores.dot_product")'
