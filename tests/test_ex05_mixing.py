@@ -157,8 +157,9 @@ def key_nobody_sees(draw: Draw):
     return *qkv(draw, k=5), mask
 
 
-# so far that beside it the other numbers are lost to rounding, and its square is none too large
-FAR = 2.0**40
+# so far that beside it digits of the other numbers are lost, and not so far that a large bias, such
+# as -1e9, does not hide it
+FAR = 2.0**20
 
 
 def masked_key_far_away(draw: Draw):

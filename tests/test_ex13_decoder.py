@@ -419,7 +419,8 @@ class Writer(Handed):
             raise IndexError(f"the model is asked with ids [batch, n], not {list(ids.shape)}")
         if caches is not None and len(caches) != len(self.blocks):
             raise IndexError(f"the model has {len(self.blocks)} blocks, and caches: {len(caches)}")
-        held = self.__dict__.setdefault("held", [])
+        # copies of the model note in the same place
+        held = vars(self.noted).setdefault("held", [])
         held += [one for one in caches or () if not any(one is other for other in held)]
         if len(self.noted) < self.most:
             # how many caches it has seen is told by a shape
