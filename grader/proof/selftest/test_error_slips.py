@@ -48,7 +48,7 @@ LINES = [
     ("return 1 if x > 0 else 2", "truth_of_a_tensor"),
     ("return float(x)", "cannot_read_one_number"),
     ("return x.shape[2]", "size_that_is_not_there"),
-    ("return (1, 2)[2] + len(x)", None),
+    ("return (1, 2)[2] + len(x)", "entry_behind_the_last"),
     ('return "do not".split()["not"]', "list_asked_with_a_word"),
     (
         "return F.cross_entropy(logits, torch.zeros(4, 2).long())",
