@@ -211,10 +211,11 @@ def attend_with_cache(
     Returns:
         One mixture of values per new word [*batch, m, d_v]: the attention of the m queries over all
         keys and values that the cache then holds, where a word sees itself and what came before it.
+        Gradients reach the queries; none go through the cache.
 
     Raises:
         ValueError: `query` and `key` differ in shape; the cache is left as it was then.
-        ValueError: the cache refuses `key` and `value`.
+        ValueError: the cache refuses `key` and `value`; it is left as it was then.
 
     Source: Shazeer 2019, section 2.3.
 

@@ -553,7 +553,7 @@ REFUSALS = [
          attends_with((1, 5), (2, 1, 5), (2, 1, 3))),
     ),
     refusal(
-        "attend_with_cache", "ValueError: the cache refuses `key` and `value`.",
+        "attend_with_cache", "ValueError: the cache refuses `key` and `value`",
         ("there are 4 rows and 6 more for a capacity of 9",
          attends_with((2, 6, 5), (2, 6, 5), (2, 6, 3))),
         ("the batch was 2, and is 3 now", attends_with((3, 1, 5), (3, 1, 5), (3, 1, 3))),
@@ -790,7 +790,7 @@ def test_attend_with_cache_adds_all_or_nothing(answer, draw):
         holds_rows(answer, cache, 4)
 
 
-@check("attend_with_cache", about="gradients", cites=Rule("gradients"))
+@check("attend_with_cache", about="gradients", cites="Gradients reach the queries")
 def test_attend_with_cache_gives_the_queries_gradients(answer, draw):
     """No gradients go through a cache, but the queries do not go into it."""
     _, pieces = words_in(3, 2, 1, batch=(2,))(draw)
