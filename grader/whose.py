@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 # as Moodle and Canvas name what they let an instructor download
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_.*", re.DOTALL)
@@ -24,6 +24,11 @@ def by_a_platform(name: str) -> re.Match[str] | None:
     return min(matches, key=lambda one: len(one["name"]), default=None)
 
 
+def in_front(identity: str) -> re.Match[str] | None:
+    """Read a name and a number that stand in front, also where nothing says that a platform did."""
+    return by_a_platform(identity) or LOOSE.fullmatch(identity)
+
+
 def meant_by(said: Iterable[str], identities: Iterable[str]) -> dict[str, str]:
     """Find the submissions that a table means: by what they are called, or by what is in front.
 
@@ -40,20 +45,13 @@ def meant_by(said: Iterable[str], identities: Iterable[str]) -> dict[str, str]:
     # as macOS writes an accent, it is a letter of its own
     called = {unicodedata.normalize("NFC", key): key for key in said}
     found = {identity: called[identity] for identity in there if identity in called}
-    in_front: dict[str, dict[str, str]] = {}
+    fronts: dict[str, dict[str, str]] = {}
     for identity in there:
-        for name, number in _in_front(identity):
-            in_front.setdefault(name, {})[identity] = number
+        if front := in_front(identity):
+            for name in (front["name"], f"{front['name']}_{front['number']}"):
+                fronts.setdefault(name, {})[identity] = front["number"]
     for name, key in called.items():
-        fits = in_front.get(name, {})
+        fits = fronts.get(name, {})
         if name not in found and len(set(fits.values())) == 1:
             found = {**dict.fromkeys(fits, key), **found}
     return found
-
-
-def _in_front(identity: str) -> Iterator[tuple[str, str]]:
-    """Go through what stands for a student in front of a name, each with the number there."""
-    match = by_a_platform(identity) or LOOSE.fullmatch(identity)
-    if match:
-        yield match["name"], match["number"]
-        yield f"{match['name']}_{match['number']}", match["number"]

@@ -34,7 +34,7 @@ from grader.suite import (
 from grader.suite.arithmetic import heads64
 from grader.suite.devices import on_a_gpu
 from grader.suite.laws.gradients import gradients_match, pulled
-from grader.suite.module_case import look_at_weights
+from grader.suite.module_case import look_at_weights, some_of
 from grader.suite.modules import attention_layers, in_every_mode, runs_on
 from grader.suite.promises import LEAVES
 from grader.suite.tolerance import BY_DTYPE
@@ -1142,15 +1142,9 @@ def test_train_in_place(answer, draw):
     holds(
         not still,
         "the weights",
-        f"one step did not change {few(still)}",
+        f"one step did not change {some_of(still)}",
         (pulled, still),
     )
-
-
-def few(names: list[str]) -> str:
-    """Name the first of some weights, and count the others."""
-    more = [f"{len(names) - 2} more"] if len(names) > 3 else names[2:]
-    return " and ".join([*names[:2], *more])
 
 
 def every_loss_holds(draw: Draw, losses, model, states, *given) -> None:
@@ -1427,7 +1421,7 @@ def test_train_is_device_ready(answer, draw):
         floats(losses, 2)
         same(draw.tensor(losses[0]), want, like=draw.tensor(0.0), label="losses[0]")
         still = [name for name, now in state_of(model).items() if torch.equal(now, start[name])]
-        holds(not still, "the weights", f"2 steps did not change {few(still)}", still)
+        holds(not still, "the weights", f"2 steps did not change {some_of(still)}", still)
 
     on_a_gpu(answer, draw, run, allowed=("round", "waits"))
 

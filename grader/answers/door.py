@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from grader import nested
+from grader.answers.again import call_again, call_changed, call_many
 from grader.answers.calls import Call, Trace
 from grader.answers.kept import Became, Kept
 from grader.answers.protocol import Answers
@@ -161,19 +162,16 @@ class Answer:
 
     def repeated(self, times: int, name: str, *args: Any) -> list[Any]:
         """Call an exercise again and again with the same arguments."""
-        call = self._begins(name, args, {})
-        made = self._replaced.get(name) or self._world.function(self._stem, name)
-        many = getattr(made, "repeated", None) or (lambda n, *a: [made(*a) for _ in range(n)])
-        repeated: list[Any] = self._made(made, call, lambda: many(times, *args))
+        repeated: list[Any] = self._in_one_go(name, args, {}, "repeated", call_many, times, *args)
         return repeated
 
     def after_overwriting(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call an exercise twice alike; what the first call gives is overwritten in between."""
-        return self._twice(name, args, kwargs, same=False)
+        return self._in_one_go(name, args, kwargs, "twice", call_again, args, kwargs, False)
 
     def after_overwriting_with_the_same(self, name: str, *args: Any) -> Any:
         """Do it with the very same inputs: what was promised to be new is no part of them."""
-        return self._twice(name, args, {}, same=True)
+        return self._in_one_go(name, args, {}, "twice", call_again, args, {}, True)
 
     def after_changing(self, before: Sequence[Any], name: str, *args: Any, **kwargs: Any) -> Any:
         """Call an exercise with what was before, and then with the same tensors, changed in place.
@@ -184,16 +182,25 @@ class Answer:
             args: what is put into them, for the second.
             kwargs: what both get by name.
         """
-        call = self._begins(name, args, kwargs)
-        made = self._replaced.get(name) or self._world.function(self._stem, name)
-        changed = getattr(made, "changed", None) or functools.partial(call_changed, made)
-        return self._made(made, call, lambda: changed(before, args, kwargs))
+        return self._in_one_go(name, args, kwargs, "changed", call_changed, before, args, kwargs)
 
-    def _twice(self, name: str, args: Any, kwargs: Mapping[str, Any], *, same: bool) -> Any:
+    def _in_one_go(
+        self, name: str, args: Any, kwargs: Any, way: str, here: Callable[..., Any], *how: Any
+    ) -> Any:
+        """Make several calls as one; where the answer runs elsewhere, all of them over there.
+
+        Args:
+            name: the exercise.
+            args: of the call that is noted.
+            kwargs: the same, by name.
+            way: the method that does it over there.
+            here: does it here, with what is called in front of `how`.
+            how: what either is handed.
+        """
         call = self._begins(name, args, kwargs)
         made = self._replaced.get(name) or self._world.function(self._stem, name)
-        twice = getattr(made, "twice", None) or functools.partial(call_again, made)
-        return self._made(made, call, lambda: twice(args, kwargs, same=same))
+        does = getattr(made, way, None) or functools.partial(here, made)
+        return self._made(made, call, lambda: does(*how))
 
     def was_handed_on(self, error: BaseException) -> bool:
         """Tell whether an error was raised in another chapter, to which this one had handed on."""
@@ -295,65 +302,6 @@ def of_answer() -> Iterator[None]:
         with contextlib.suppress(AttributeError, TypeError):
             setattr(problem, OF_ANSWER, True)
         raise
-
-
-def call_again(
-    made: Callable[..., Any], args: Any, kwargs: Mapping[str, Any], *, same: bool
-) -> Any:
-    """Call something, overwrite what it gives, and return what a second, equal call gives.
-
-    Args:
-        made: what is called.
-        args: what it is called with.
-        kwargs: the same, by name.
-        same: whether both calls get the very same inputs; otherwise the first one has copies.
-    """
-    copies = [nested.mapped(_copy, one) for one in args]
-    first = made(*(args if same else copies), **kwargs)
-    _overwrite(first)
-    second = made(*args, **kwargs)
-    if not same:
-        # what both share, such as a table that is filled anew, is nobody's own
-        _overwrite(first)
-    return second
-
-
-def call_changed(
-    made: Callable[..., Any], before: Sequence[Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Any:
-    """Call something, put other numbers into the tensors that it got, and call it again.
-
-    Args:
-        made: what is called.
-        before: what it is called with first; it gets copies.
-        args: the numbers that are put into these, and whatever else the second call gets.
-        kwargs: what both get by name.
-    """
-    copies = [nested.mapped(_copy, one) for one in before]
-    made(*copies, **kwargs)
-    return made(*map(_refilled, copies, args), **kwargs)
-
-
-def _refilled(one: Any, value: Any) -> Any:
-    """Put a tensor's numbers into another one; what is none, or does not fit, takes its place."""
-    tensors = isinstance(one, torch.Tensor) and isinstance(value, torch.Tensor)
-    fits = tensors and one.shape == value.shape and one.is_contiguous()
-    return one.copy_(value) if fits else value
-
-
-def _copy(value: Any) -> Any:
-    return value.detach().clone() if isinstance(value, torch.Tensor) else value
-
-
-def _overwrite(value: Any) -> None:
-    # what overlaps in memory cannot be overwritten, and so does nobody else; what class an answer
-    # has made of its tensors does not matter
-    for one in nested.flat(value):
-        with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-            if isinstance(one, torch.Tensor):
-                with contextlib.suppress(RuntimeError):
-                    # a mask may be True throughout, as that of a single position
-                    torch.Tensor.fill_(one, one.dtype != torch.bool)
 
 
 def around(made: Callable[..., Any], world: Answers) -> Callable[..., Any]:

@@ -75,9 +75,9 @@ class Reports:
         Raises:
             ValueError: a sentence says which.
         """
-        seen = {path.absolute().resolve() for path in read if path is not None}
+        seen = {path.resolve() for path in read if path is not None}
         for _, path in self.writers:
-            place = path.absolute().resolve()
+            place = path.resolve()
             if place in seen:
                 raise ValueError(
                     f"the report {path} would take the place of a file that this command reads, or "

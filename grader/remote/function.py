@@ -28,7 +28,7 @@ class RemoteFunction:
         """Call it."""
         return self.world.call(self.where, args, kwargs)
 
-    def twice(self, args: Any, kwargs: Any, *, same: bool) -> Any:
+    def twice(self, args: Any, kwargs: Any, same: bool) -> Any:
         """Call it twice alike; what the first call gives is overwritten over there."""
         return self.world.call(self.where, args, kwargs, again="same" if same else "equal")
 

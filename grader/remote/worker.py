@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 import random
@@ -15,7 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from grader import devices, nested
-from grader.answers.door import call_again, call_changed, called_by
+from grader.answers.again import call_again, call_changed, call_many
+from grader.answers.door import called_by
 from grader.answers.precision import be_exact
 from grader.answers.switches import put_back_from, standing
 from grader.remote import context, raised, trees
@@ -251,9 +253,9 @@ class Worker(End):
             return lambda *a, **k: call_changed(made, before, a, k)
         if "again" in header:
             same = header["again"] == "same"
-            return lambda *a, **k: call_again(made, a, k, same=same)
+            return lambda *a, **k: call_again(made, a, k, same)
         times = header.get("times", 1)
-        return made if times == 1 else (lambda *a, **k: [made(*a, **k) for _ in range(times)])
+        return made if times == 1 else functools.partial(call_many, made, times)
 
     def on_to(self, message: Opened) -> tuple[dict[str, Any], Parcel]:
         """Move a module, buffers and all, to this side's device and to a dtype."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grader.whose import LOOSE, by_a_platform
+from grader.whose import LOOSE, by_a_platform, in_front
 
 
 @dataclass(frozen=True)
@@ -54,23 +54,23 @@ class Roster:
 
     def absent(self, identities: Iterable[str]) -> list[str]:
         """Name those whose submission is not among these."""
-        known, doubtful = set[int](), list[set[int]]()
+        known, doubtful = set[int](), Counter[frozenset[int]]()
         for identity in identities:
             found = self.find(identity)
             if isinstance(found, Student):
                 known.add(found.row)
             else:
-                doubtful.append(self._of_one_name(identity))
+                doubtful[self._of_one_name(identity)] += 1
         # two of one name have handed in where two have, whoever is who
-        for rows in doubtful:
-            if doubtful.count(rows) >= len(rows):
+        for rows, count in doubtful.items():
+            if count >= len(rows):
                 known |= rows
         return [one.name or one.number for one in self.students if one.row not in known]
 
-    def _of_one_name(self, identity: str) -> set[int]:
-        """List the rows of those who may be meant, where their names are the same."""
-        match = by_a_platform(identity) or LOOSE.fullmatch(identity)
-        return {one.row for one in self._named(match["name"] if match else identity)}
+    def _of_one_name(self, identity: str) -> frozenset[int]:
+        """Return the rows of those who may be meant, where their names are the same."""
+        front = in_front(identity)
+        return frozenset(one.row for one in self._named(front["name"] if front else identity))
 
     def _numbered(self, name: str, number: str) -> Student | str:
         found = self._with_number(number)

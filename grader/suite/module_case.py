@@ -106,14 +106,14 @@ def look_at_weights(layer: nn.Module, weights: dict[str, Tensor], said: str) -> 
     known = dict(layer.named_parameters(remove_duplicate=False))
     lacking, more = ([n for n in one if n not in other] for one, other in
                      ((weights, known), (known, weights)))  # fmt: skip
-    have = _some(list(known)) or "none yet"
+    have = some_of(list(known)) or "none yet"
     holds(
         not lacking, said,
-        f"it has no {_some(lacking)}; its weights are {have}", [*known],
+        f"it has no {some_of(lacking)}; its weights are {have}", [*known],
     )  # fmt: skip
     holds(
         not more, said,
-        f"it has weights that the stub does not name: {_some(more)}", more,
+        f"it has weights that the stub does not name: {some_of(more)}", more,
     )  # fmt: skip
     for name, weight in weights.items():
         own = known[name]
@@ -127,7 +127,7 @@ def look_at_weights(layer: nn.Module, weights: dict[str, Tensor], said: str) -> 
     holds(alone == len(known), said, "two of its weights are one and the same", alone)
 
 
-def _some(names: Sequence[str], most: int = 6) -> str:
+def some_of(names: Sequence[str], most: int = 6) -> str:
     """Name the first of some weights, and say how many more there are."""
     named = [f"`{name}`" for name in names[:most]]
     more = [f"{len(names) - most} more"] if len(names) > most else []
