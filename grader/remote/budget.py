@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from grader import nested
 from grader.answers.clock import processor_limit
@@ -25,12 +25,13 @@ LARGEST_SIZE = 256
 MOST_MET = 2**18
 MOST_CALLS = 5_000
 MOST_OF_FUNCTIONS = 100_000
-MOST_MADE = 50
+# a check calls an answer up to some 150 times, and each call may want caches of its own
+MOST_MADE = 500
 # the judge works for a worker at most so many times what a check may take, and a little at least
 MOST_WORK = 2.0
 LEAST_WORK = 0.1
 MOST_RECKONED = 2**27
-# bytes that all objects together may hold
+# bytes that all objects together, or the weights of all modules, may hold
 MOST_HELD = 2**28
 # of numbers so many may stay for the way back
 MOST_KEPT = 2**23
@@ -50,6 +51,7 @@ class Budget:
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
         self._calls = self._of_modules = self._made = self._reckoned = self._kept = 0
+        self._weights = 0
         self._worked = 0.0
         self._works = False
 
@@ -112,6 +114,11 @@ class Budget:
         """Count one more module or object that is made for the worker."""
         self._made += 1
         _require(self._made, MOST_MADE, "modules and objects made for it")
+
+    def weighs(self, module: nn.Module) -> None:
+        """Count the weights of a module that was made for the worker."""
+        self._weights += sum(one.untyped_storage().nbytes() for one in module.parameters())
+        _require(self._weights, MOST_HELD, "bytes of weights made for it")
 
     def holds(self, objects: Iterable[Any]) -> None:
         """Bound what all objects that were made for the worker hold together."""

@@ -119,6 +119,7 @@ class Lending:
         parcel = self.world.parcel()
         if not isinstance(made, nn.Module):
             return self._keep(made), parcel
+        self.budget.weighs(made)
         return {"module": self.lend(made, parcel)}, parcel
 
     def _keep(self, made: Any) -> dict[str, Any]:

@@ -110,6 +110,7 @@ import copy
 
 import torch
 
+from ex06_heads import MultiHeadAttention
 from ex11_cache import KeyValueCache
 
 
@@ -147,7 +148,9 @@ def test_a_cache_of_the_references_is_asked_and_not_held(hear, solution, tries, 
     [
         ("tried()._rows", "has no attribute '_rows'"),
         ("tried().update(torch.ones(2, 9, 4), torch.ones(2, 9, 6))", "ValueError"),
-        ("[KeyValueCache(5) for _ in range(99)]", "asked too much: more than 50 modules"),
+        ("[KeyValueCache(5) for _ in range(999)]", "asked too much: more than 500 modules"),
+        ("[MultiHeadAttention(256, 8) for _ in range(300)]",
+         "more than 268,435,456 bytes of weights made for it"),
         ("KeyValueCache(10**9)", "too large"),
         ("[KeyValueCache(250).update(torch.ones(2000, 1, 64), torch.ones(2000, 1, 1))"
          " for _ in range(9)]", "more than 268,435,456 bytes held by the objects made for it"),
