@@ -134,7 +134,7 @@ def test_heads_that_look_alike_are_seen(submission, solution, shown):
     ("body", "says"),
     [
         ("return [1.0]", "expected a tensor, got list of 1. A list came back"),
-        ("torch.exp(scores)\n    x = 1", "got None. The function returned nothing"),
+        ("torch.exp(scores)\n    x = 1", "got None. The function returned None: here it ended"),
         ("return torch.softmax(scores, dim)[:, :2]", "expected the shape [3, 3], got [3, 2]"),
         ("return scores / torch.ones(7)", "stopped with RuntimeError: The size of tensor a (3)"),
         ("raise SystemExit(3)", "stopped with SystemExit: 3"),
