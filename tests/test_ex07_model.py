@@ -1335,7 +1335,10 @@ def test_train_changes_weights_that_are_nearly_right(answer, draw):
     targets = long(draw, [3, 3, 3])
     with torch.no_grad():
         model.head.bias[3] += 12
-    floats(answer.train(model, ids, targets, steps=5), 5)
+    start = state_of(model)
+    losses = answer.train(model, ids, targets, steps=5)
+    floats(losses, 5)
+    every_loss_holds(draw, losses, model, [start, *states_noted(model)], ids, targets)
     # an optimiser that has learned all of it may rest
     left, asked = loss_in(state_of(model), ids, targets), len(model.noted)
     holds(

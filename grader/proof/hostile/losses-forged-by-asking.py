@@ -3,7 +3,7 @@
 chapter: ex07_model
 earns: positional_encoding, encode_words, mean_pool, NextWordModel, predict
 outcomes: failed
-passes: train_in_place, train_fresh, train_lowers, train_inputs, train_by_hand, train_no_steps, train_is_device_ready, train_lr, train_does_not, train_first, train_arguments, train_dtypes, train_learns, train_no, refuses[train
+passes: train_in_place, train_changes, train_fresh, train_lowers, train_inputs, train_by_hand, train_no_steps, train_is_device_ready, train_lr, train_does_not, train_first, train_arguments, train_dtypes, train_learns, train_no, refuses[train
 """
 
 right = train
