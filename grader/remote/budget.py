@@ -50,8 +50,8 @@ class Budget:
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
-        self._calls = self._of_modules = self._made = self._reckoned = self._kept = 0
-        self._weights = 0
+        self._calls = self._of_modules = self._made = 0
+        self._reckoned = self._kept = self._weights = 0
         self._worked = 0.0
         self._works = False
 
@@ -117,13 +117,13 @@ class Budget:
 
     def weighs(self, module: nn.Module) -> None:
         """Count the weights of a module that was made for the worker."""
-        self._weights += sum(one.untyped_storage().nbytes() for one in module.parameters())
+        self._weights += _bytes(module.parameters())
         _require(self._weights, MOST_HELD, "bytes of weights made for it")
 
     def holds(self, objects: Iterable[Any]) -> None:
         """Bound what all objects that were made for the worker hold together."""
         parts = nested.flat(*(vars(made) for made in objects))
-        held = sum(one.untyped_storage().nbytes() for one in parts if isinstance(one, Tensor))
+        held = _bytes(one for one in parts if isinstance(one, Tensor))
         _require(held, MOST_HELD, "bytes held by the objects made for it")
 
     def _time(self) -> float:
@@ -165,6 +165,10 @@ def whole(one: Any, *, floats: bool = False) -> int | None:
     if floats and isinstance(one, float) and one.is_integer():
         one = int(one)
     return one if type(one) is int else None
+
+
+def _bytes(tensors: Iterable[Tensor]) -> int:
+    return sum(one.untyped_storage().nbytes() for one in tensors)
 
 
 def _require(found: int, most: int, of_what: str) -> None:

@@ -159,9 +159,8 @@ def _refused(answer: Any, draw: Draw, misfit: Misfit, refusal: Refusal) -> None:
     except error as problem:
         if answer.was_handed_on(problem):
             return
-        kind, rule = ("word", None) if error is KeyError else ("sizes", Rule("refusals"))
-        with situation("", rule):
-            _names_enough(problem, misfit, refusal, kind)
+        with situation("", None if error is KeyError else Rule("refusals")):
+            _names_enough(problem, misfit, refusal)
     except Exception as problem:
         said = f"{type(problem).__name__}: {words_of(problem)}"
         raise Finding("refused badly", misfit.why, said, error.__name__, detail="type") from problem
@@ -169,9 +168,10 @@ def _refused(answer: Any, draw: Draw, misfit: Misfit, refusal: Refusal) -> None:
         raise Finding("not refused", misfit.why, result, error.__name__)
 
 
-def _names_enough(problem: Exception, misfit: Misfit, refusal: Refusal, kind: str) -> None:
+def _names_enough(problem: Exception, misfit: Misfit, refusal: Refusal) -> None:
     lacking = _lacking(words_of(problem), misfit, refusal)
     if lacking:
+        kind = "word" if refusal.error is KeyError else "sizes"
         said = f"{type(problem).__name__}: {words_of(problem)}"
         raise Finding("refused badly", misfit.why, said, lacking, detail=kind) from None
 
