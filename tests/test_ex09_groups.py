@@ -328,7 +328,8 @@ REFUSALS = [
         "repeat_heads", "ValueError: `x` has fewer than three dimensions.",
         ("`x` is [5, 7], with 2 dimensions", lambda a, d: a.repeat_heads(d(5, 7), 3)),
         ("`x` is [7], with 1 dimension", lambda a, d: a.repeat_heads(d(7), 3)),
-        ("`x` is [5, 7], and `times` is 1", lambda a, d: a.repeat_heads(d(5, 7), 1)),
+        ("`x` is [5, 7], with 2 dimensions, and `times` is 1",
+         lambda a, d: a.repeat_heads(d(5, 7), 1)),
     ),
     refusal(
         "repeat_heads", "ValueError: `times` is below 1.",

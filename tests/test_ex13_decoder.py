@@ -627,9 +627,9 @@ REFUSALS = [
     ),
     refusal(
         "Decoder", "ValueError: `ids` does not have two dimensions.",
-        *((f"`ids` is {list(shape)}",
+        *((f"`ids` is {list(shape)}, with {said}",
            lambda a, d, shape=shape: decoder_of(a, d)(d.integers(0, 11, *shape)))
-          for shape in ((5,), (2, 3, 5))),
+          for shape, said in (((5,), "1 dimension"), ((2, 3, 5), "3 dimensions"))),
     ),
     refusal(
         "Decoder", "ValueError: there are more or fewer caches",
@@ -644,11 +644,13 @@ REFUSALS = [
     ),
     refusal(
         "next_token_loss", "ValueError: `logits` does not have three dimensions",
-        ("`logits` is [4, 3] and `ids` is [4]", lost((4, 3), (4,))),
-        ("`logits` is [4, 3] and `ids` is [2, 4]", lost((4, 3), (2, 4))),
-        ("`logits` is [2, 5, 4, 3] and `ids` is [2, 5]", lost((2, 5, 4, 3), (2, 5))),
-        ("`logits` is [2, 4, 3] and `ids` is [4]", lost((2, 4, 3), (4,))),
-        ("`logits` is [2, 4, 3] and `ids` is [2, 4, 1]", lost((2, 4, 3), (2, 4, 1))),
+        ("`logits` is [4, 3] and `ids` is [4], 2 and 1 dimensions", lost((4, 3), (4,))),
+        ("`logits` is [4, 3] and `ids` is [2, 4], 2 and 2 dimensions", lost((4, 3), (2, 4))),
+        ("`logits` is [2, 5, 4, 3] and `ids` is [2, 5], 4 and 2 dimensions",
+         lost((2, 5, 4, 3), (2, 5))),
+        ("`logits` is [2, 4, 3] and `ids` is [4], 3 and 1 dimensions", lost((2, 4, 3), (4,))),
+        ("`logits` is [2, 4, 3] and `ids` is [2, 4, 1], 3 and 3 dimensions",
+         lost((2, 4, 3), (2, 4, 1))),
     ),
     refusal(
         "next_token_loss", "ValueError: `logits` and `ids` differ",
@@ -664,9 +666,9 @@ REFUSALS = [
     ),
     refusal(
         "generate", "ValueError: `ids` does not have two dimensions.",
-        ("`ids` is [5]", written_with(5)),
-        ("`ids` is [2, 3, 5]", written_with(2, 3, 5)),
-        ("`ids` is [5], and there are 0 steps", written_with(5, steps=0)),
+        ("`ids` is [5], with 1 dimension", written_with(5)),
+        ("`ids` is [2, 3, 5], with 3 dimensions", written_with(2, 3, 5)),
+        ("`ids` is [5], with 1 dimension, and there are 0 steps", written_with(5, steps=0)),
     ),
     refusal(
         "generate", "ValueError: n is 0",

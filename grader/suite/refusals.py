@@ -17,7 +17,6 @@ from grader.trouble import HangsError, Unanswerable, words_of
 MOST_NUMBERS = 24
 BETWEEN = re.compile(r"(?<=\d)\s*[x\u00d7*]\s*(?=\d)", re.IGNORECASE)
 EMPTY_BRACKETS = re.compile(r"\(\)|\[\]")
-SHAPE = re.compile(r"\[([\d, ]+)\]")
 IN_BACKTICKS = re.compile(r"`([^`]+)`")
 # not the 32 of float32, but the 5 of q5
 NUMBER = re.compile(r"(?<![\d.])(?<!\w[^\W\d])(-?\d+)(?:\.0)?(?!\d|\.\d)")
@@ -147,11 +146,10 @@ def all_refused(answer: Any, draw: Draw, refusal: Refusal) -> None:
     """
     for misfit in refusal.misfits:
         with situation(misfit.why):
-            _refused(answer, draw, misfit, refusal)
+            _refused(answer, draw, misfit, refusal.error)
 
 
-def _refused(answer: Any, draw: Draw, misfit: Misfit, refusal: Refusal) -> None:
-    error = refusal.error
+def _refused(answer: Any, draw: Draw, misfit: Misfit, error: type[Exception]) -> None:
     try:
         result = misfit.call(answer, draw)
     except (NotImplementedError, Unanswerable, HangsError):
@@ -159,8 +157,9 @@ def _refused(answer: Any, draw: Draw, misfit: Misfit, refusal: Refusal) -> None:
     except error as problem:
         if answer.was_handed_on(problem):
             return
-        with situation("", None if error is KeyError else Rule("refusals")):
-            _names_enough(problem, misfit, refusal)
+        kind, rule = ("word", None) if error is KeyError else ("sizes", Rule("refusals"))
+        with situation("", rule):
+            _names_enough(problem, misfit, kind)
     except Exception as problem:
         said = f"{type(problem).__name__}: {words_of(problem)}"
         raise Finding("refused badly", misfit.why, said, error.__name__, detail="type") from problem
@@ -168,23 +167,20 @@ def _refused(answer: Any, draw: Draw, misfit: Misfit, refusal: Refusal) -> None:
         raise Finding("not refused", misfit.why, result, error.__name__)
 
 
-def _names_enough(problem: Exception, misfit: Misfit, refusal: Refusal) -> None:
-    lacking = _lacking(words_of(problem), misfit, refusal)
+def _names_enough(problem: Exception, misfit: Misfit, kind: str) -> None:
+    lacking = _lacking(words_of(problem), misfit)
     if lacking:
-        kind = "word" if refusal.error is KeyError else "sizes"
         said = f"{type(problem).__name__}: {words_of(problem)}"
         raise Finding("refused badly", misfit.why, said, lacking, detail=kind) from None
 
 
-def _lacking(said: str, misfit: Misfit, refusal: Refusal) -> list[str]:
+def _lacking(said: str, misfit: Misfit) -> list[str]:
     """List what a sentence should have named and did not."""
     if EMPTY_BRACKETS.search(misfit.why):
         return []
     if misfit.names is not None:
         return [word for word in misfit.names if word not in said]
     wanted, named = numbers_in(misfit.why), numbers_in(said)
-    if "dimension" in refusal.cites:
-        wanted += [str(shape.count(",") + 1) for shape in SHAPE.findall(misfit.why)]
     if len(named) <= MOST_NUMBERS and set(wanted) & set(named):
         return []
     return list(dict.fromkeys(wanted))

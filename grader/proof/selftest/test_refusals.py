@@ -10,7 +10,7 @@ from grader.suite.compare import Finding
 from grader.suite.refusals import all_refused, refusal
 
 ANSWER = SimpleNamespace(was_handed_on=lambda problem: False)
-OF_DIMENSIONS = ("ValueError: `ids` does not have two dimensions.", "`ids` is [5]")
+OF_DIMENSIONS = ("ValueError: `ids` must have two dimensions.", "`ids` is [5], with 1 dimension")
 OF_SIZES = ("ValueError: `x` and `y` differ.", "`x` is [5, 3] and `y` is [5, 7]")
 
 
