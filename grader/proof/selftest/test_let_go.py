@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from grader.chapters import World, catalogue
-from grader.judging.evidence import LARGEST, Evidence, alike, let_go
+from grader.judging.evidence import LARGEST, MOST_PARTS, TOO_MUCH, Evidence, alike, let_go
 from grader.judging.judge import Judge
 from grader.judging.run import Setting
 
@@ -40,3 +41,17 @@ def test_what_is_large_goes_and_what_tells_slips_apart_stays(submission):
         assert found.__traceback__ is found.__context__ is outcome.call is None
         assert outcome.message == message
         assert alike(Evidence.of(outcome), before) == (device == "cpu")
+
+
+@pytest.mark.parametrize("returns", ["[torch.ones(9)] * {parts}", "torch.ones(9, {large})[0]"])
+def test_of_many_small_tensors_or_of_a_view_nothing_large_is_kept(submission, returns):
+    text = WIDER.replace("torch.ones(*query.shape[:-1], {columns})", returns)
+    outcome = failed(
+        submission("much", ex01_scores=text.format(parts=MOST_PARTS + 1, large=LARGEST))
+    )
+    let_go(outcome)
+    kept = outcome.finding.actual
+    if not isinstance(kept, torch.Tensor):
+        assert kept == TOO_MUCH
+    else:
+        assert kept.untyped_storage().nbytes() <= kept.numel() * kept.element_size()
