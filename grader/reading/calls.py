@@ -61,13 +61,16 @@ def ready_made(source: bytes, exercise: str, family: Family) -> list[str]:
         return []
     imported = _imported(file, family)
     own = {alias for alias, module in file.renamed if OWN.fullmatch(module)}
+    # each once: an owner may be a word of a megabyte, and have a thousand attributes
+    owners = {owner for names in file.blocks.values() for owner, _ in names}
+    own |= set(filter(OWN.fullmatch, owners))
     found: list[str] = []
     waiting, known = [exercise], {exercise}
     while waiting:
         for owner, name in file.blocks.get(waiting.pop(), ()):
             if owner in imported and name == "":
                 found.append(imported[owner])
-            elif owner in own or OWN.fullmatch(owner):
+            elif owner in own:
                 continue
             elif TOOLS.fullmatch(name or owner) or family.holds(name.lower()):
                 found.append(name or owner)
