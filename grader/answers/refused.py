@@ -11,12 +11,14 @@ import os
 import re
 import sys
 import tempfile
+import time
 import types
 from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
 _ALONE = "`grade` runs chapters without the files beside them"
+_LISTS = f"lists the files of {{}}: {_ALONE}: write what you need of them into the chapter"
 _OPENS = f"opens {{}}: {_ALONE}: put what it holds into the chapter"
 _IMPORTS = f"imports {{}}: {_ALONE}: move what you need into the chapter"
 _WRITES = "writes {}: `grade` lets a chapter write only to the temporary folder: use `tempfile`"
@@ -28,7 +30,8 @@ _PLAIN = {
     **dict.fromkeys(("os.spawn", "os.startfile", "os.fork", "os.forkpty"), _PROGRAM),
     **dict.fromkeys(("socket.__new__", "socket.getaddrinfo"), _NET),
 }
-_EVENTS = frozenset((*_PLAIN, "open", "import"))
+_LISTING = ("os.listdir", "os.scandir")
+_EVENTS = frozenset((*_PLAIN, *_LISTING, "open", "import"))
 # what stands between a line of a chapter and that for which it calls them
 _CARRIERS = re.compile(
     r"(codecs|io|pathlib|gzip|bz2|lzma|zipfile|tarfile|shutil|configparser|numpy|pandas|torch"
@@ -52,8 +55,8 @@ class Refused:
         self._written: set[str] = set()
         self._on = True
         python = (sys.prefix, sys.base_prefix, sys.exec_prefix)
-        there = (*python, tempfile.gettempdir(), "/proc", "/sys", "/dev", os.devnull)
-        self._there = tuple(map(_real, there))
+        self._there = tuple(map(_real, (*python, "/proc", "/sys", "/dev", os.devnull)))
+        self._temporary, self._began = (_real(tempfile.gettempdir()),), time.time()
 
         # Python tells of much more, and a bound method would cost five times as much each time
         def hear(event: str, args: tuple[Any, ...]) -> None:
@@ -81,7 +84,12 @@ class Refused:
         asked = self._asked_for(frame)
         if asked is None or asked in self._notes:
             return
-        does = self._opened(frame, *args) if event == "open" else _does(event, args, frame)
+        if event == "open":
+            does = self._opened(frame, *args)
+        elif event in _LISTING:
+            does = self._listed(frame, *args)
+        else:
+            does = _does(event, args, frame)
         if does:
             self._notes[asked] = f"{Path(asked[0]).name}, line {asked[1]}, {does}"
 
@@ -113,10 +121,22 @@ class Refused:
         imports = frame.f_globals.get("__name__") == "importlib._bootstrap_external"
         return (_IMPORTS if imports else _OPENS).format(_source(name) if imports else name)
 
+    def _listed(self, frame: types.FrameType, path: object = None) -> str | None:
+        imports = frame.f_globals.get("__name__", "").startswith("importlib.")
+        if imports or not isinstance(path, str | bytes | os.PathLike):
+            return None
+        real = _real(os.fsdecode(path))
+        # a folder of no absolute path is an empty one there
+        there = not os.path.isabs(os.fsdecode(path)) and not _within(real, (self._folder,))
+        return None if there or self._has(real) else _LISTS.format(Path(real).name)
+
     def _has(self, real: str) -> bool:
         """Tell whether a file is to be had in `grade` as well."""
         if _within(real, (self._folder,)):
             return False  # chapters, too, are held in memory there
+        if _within(real, self._temporary):
+            # what was there before the chapters ran is not there
+            return not os.path.isfile(real) or os.stat(real).st_mtime > self._began
         return _within(real, self._there) or _PACKAGES.search(real) is not None
 
 

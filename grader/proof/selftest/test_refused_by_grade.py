@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import tempfile
 from collections import ChainMap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +27,7 @@ from grader.proof.selftest.test_plain_pytest import run
 pytestmark = pytest.mark.slow
 SUITE = "tests/test_ex01_scores.py"
 TOP = "HERE = __import__('pathlib').Path(__file__).parent"
+OLD = Path(tempfile.gettempdir(), "of_another_program.txt")
 REFUSED = {
     "HERE.joinpath('data.json').read_text()": "opens data.json: `grade` runs",
     "open(HERE / 'data.json')": "opens data.json",
@@ -34,6 +37,9 @@ REFUSED = {
     "import sys, importlib as i; sys.path += [str(HERE)]; i.import_module('m2')": "imports m2.py",
     "open(__file__).read()": "opens ex99_number_",
     "open(HERE / 'made.txt', 'w')": "writes made.txt",
+    "import os; os.listdir(HERE)": "lists the files of",
+    "list(HERE.iterdir())": "lists the files of",
+    f"open({str(OLD)!r}).read()": f"opens {OLD.name}",
     "import subprocess, sys; subprocess.run([sys.executable, '-V'])": "starts another process",
     "import os; assert os.system('exit 0') == 0": "starts another process",
     "import socket; socket.socket().close()": "opens a socket",
@@ -45,6 +51,8 @@ ALLOWED = (
     "import inspect, torch; inspect.getsource(torch.nn.Linear)",
     "import tempfile; tempfile.TemporaryFile().write(b'x')",
     "import tempfile; d = tempfile.mkdtemp() + '/x'; open(d, 'w').close(); open(d).close()",
+    "import os; os.listdir()",
+    "import os, tempfile; os.listdir(tempfile.mkdtemp())",
     "import traceback; traceback.format_stack()",
     "import warnings; warnings.warn('of the chapter')",
     "import importlib.metadata; importlib.metadata.version('torch')",
@@ -76,6 +84,8 @@ def at_the_top(text: str, line: str) -> str:
 def with_files_beside(folder: Path) -> None:
     for name in ("data.json", "own_module.py", "m2.py"):
         (folder / name).write_text("")
+    OLD.write_text("")
+    os.utime(OLD, (0, 0))
     torch.save(torch.ones(2), folder / "weights.pt")
     np.save(folder / "weights.npy", np.ones(2))
 
