@@ -200,7 +200,7 @@ def test_causal_mask_of_002(answer, draw):
 
 @check("causal_mask", about="shapes", cites=Rule("sizes"))
 def test_causal_mask_drawn(answer, draw):
-    for sizes in (range(6, 24), range(24, 67), range(129, 132)):
+    for sizes in (range(6, 24), range(24, 67), range(67, 129), range(129, 132)):
         n = draw.one_of(sizes)
         same(answer.causal_mask(n, draw.place), causal_mask(n, draw.device))
 
@@ -231,7 +231,7 @@ def test_causal_mask_without_a_device(answer):
 def test_causal_mask_called_again(answer, draw):
     label = "the mask of a second, equal call, after the first one was overwritten"
     # the part of a larger table that is copied by most sizes need not be copied by 1
-    for n in (3, 1, draw.one_of(range(6, 24))):
+    for n in (3, 1, draw.one_of(range(6, 24)), draw.one_of(range(24, 132))):
         got = answer.after_overwriting("causal_mask", n, draw.place)
         with later_call():
             same(got, causal_mask(n, draw.device), label=label)

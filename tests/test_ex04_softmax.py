@@ -20,6 +20,7 @@ from grader.suite import (
 from grader.suite.arithmetic import softmax64, weights64
 from grader.suite.queries_and_keys import (
     TRIANGLE,
+    far_below_zero,
     open_mask,
     pattern,
     query_key,
@@ -140,6 +141,7 @@ SPECIAL = [
     weights_case("query_masked", query_masked, NOTHING),
     weights_case("all_masked", all_masked, NOTHING),
     weights_case("masked_key_dominates", masked_key_dominates, "The weights"),
+    weights_case("masked_far_below_zero", lambda d: (*far_below_zero(d), d.mask(5, 7))),
     weights_case("mask_of_keys", mask_of(2, 1, 7)),
     weights_case("one_mask_for_all", mask_of(5, 7)),
     weights_case("mask_of_one_row", mask_of(7)),

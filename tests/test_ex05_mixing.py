@@ -21,6 +21,7 @@ from grader.suite import (
 from grader.suite.arithmetic import attention64, weights64
 from grader.suite.queries_and_keys import (
     TRIANGLE,
+    far_below_zero,
     open_mask,
     pattern,
     query_key,
@@ -169,6 +170,10 @@ def masked_key_far_away(draw: Draw):
     return query, key, value, mask
 
 
+def masked_far_below_zero(draw: Draw):
+    return *far_below_zero(draw), draw(7, 3), draw.mask(5, 7)
+
+
 def last_token_far_away(draw: Draw):
     x, *weights = tokens_weights(draw)
     x[-1] = FAR
@@ -223,6 +228,7 @@ SPECIAL = [
     Case("attention", causal_mask, attention, "causal"),
     Case("attention", key_nobody_sees, attention, "key_nobody_sees", cites=EVERYWHERE),
     Case("attention", masked_key_far_away, attention, "masked_key_far_away", cites=EVERYWHERE),
+    Case("attention", masked_far_below_zero, attention, "masked_far_below_zero", cites=EVERYWHERE),
     Case("self_attention", last_token_far_away, self_attention, "last_token_far_away", CAUSAL,
          cites="With `causal`"),
     Case("cross_attention", padding_far_away, cross_attention, "padding_far_away",

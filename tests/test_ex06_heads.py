@@ -42,6 +42,7 @@ from grader.suite.promises import LEAVES
 from grader.suite.queries_and_keys import (
     OF_EVERY_SHAPE,
     TRIANGLE,
+    far_below_zero,
     open_mask,
     pattern,
     right_with_masks_of_every_shape,
@@ -176,6 +177,11 @@ def query_masked(draw: Draw):
     return *qkv(draw, d_head=7), mask
 
 
+def masked_far_below_zero(draw: Draw):
+    query, key = far_below_zero(draw)
+    return query.tile(3), key.tile(3), draw(7, 3 * 16), 3, draw.mask(5, 7)
+
+
 def all_masked(draw: Draw):
     return *qkv(draw, d_head=7), draw.mask(5, 7) & False
 
@@ -205,6 +211,7 @@ SPECIAL = [
     multi_case("two_batches", lambda draw: (*qkv(draw, 2, 3), draw.mask(3, 1, 7))),
     multi_case("query_masked", query_masked, NOTHING),
     multi_case("all_masked", all_masked, NOTHING),
+    multi_case("masked_far_below_zero", masked_far_below_zero),
 ]  # fmt: skip
 
 
@@ -800,6 +807,7 @@ def test_module_drawn(answer, draw):
     uses = [
         *drawn_uses(draw, range(8, 14), range(2, 14), ()),
         *drawn_uses(draw, range(2, 8), range(14, 41), (), bias=False),
+        *drawn_uses(draw, range(4, 14), range(6, 41), (draw.one_of((2, 3)),)),
         Use("drawn", (draw.one_of(range(41, 132)), 6), (draw.one_of(range(41, 132)), 6)),
     ]
     for use in uses:

@@ -387,7 +387,8 @@ def test_positional_encoding_without_a_device(answer):
 @check("positional_encoding", about="calls", cites=Rule("calls"))
 def test_positional_encoding_called_again(answer, draw):
     label = "the encoding of a second, equal call, after the first one was overwritten"
-    for sizes in ((5, 6), (1, 6), (draw.one_of(range(8, 20)), draw.one_of(range(9, 16)))):
+    tokens = [5, 1, draw.one_of(range(8, 20)), draw.one_of(range(20, 132))]
+    for sizes in zip(tokens, (6, 6, draw.one_of(range(9, 16)), 7), strict=True):
         got = answer.after_overwriting("positional_encoding", *sizes, draw.place)
         with later_call():
             same(got, encoding64(*sizes, draw.device), like=default(draw.device), label=label)
@@ -1185,13 +1186,14 @@ def test_train_every_loss(answer, draw):
 
 @check("train", about="shapes", cites=[Rule("sizes"), ALL_OF_THEM])
 def test_train_drawn(answer, draw):
-    for batches in (range(5, 24), range(70, 132)):
-        drawn_lesson_holds(answer, draw, batches)
+    few, many = range(5, 12), range(12, 60)
+    for batches, steps in ((range(5, 24), few), (range(24, 70), many), (range(70, 132), few)):
+        drawn_lesson_holds(answer, draw, batches, draw.one_of(steps))
 
 
-def drawn_lesson_holds(answer, draw: Draw, batches):
+def drawn_lesson_holds(answer, draw: Draw, batches, steps: int):
     model, ids, targets, lengths = drawn_lesson(draw, batches)
-    start, steps, lr = state_of(model), draw.one_of(range(5, 12)), draw.one_of(range(2, 9)) / 100
+    start, lr = state_of(model), draw.one_of(range(2, 9)) / 100
     losses = answer.train(model, ids, targets, steps, lr, lengths)
     floats(losses, steps)
     with situation("sizes that were drawn", Rule("sizes")):
@@ -1260,25 +1262,39 @@ def test_train_lr(answer, draw):
     want = loss_in(start, ids, targets).expand(3)
     same(draw.tensor(losses), want, like=draw.tensor(0.0), label="the list of losses at lr=0")
     # each is at least twice the one before, and so is, about, the way of the first step
-    rates = [10 ** (power + draw.one_of(range(6)) / 10) for power in (-3.5, -2.3, -1.3, -0.5)]
-    ways = []
-    for lr in rates:
-        other = small_model(draw)
-        other.load_state_dict(start)
-        steps = draw.one_of(range(1, 4) if ways else range(8, 16))
-        answer.train(other, ids, targets, steps, lr)
-        ways.append(first_way(other, start))
+    rates = [10 ** (power + draw.one_of(range(6)) / 10) for power in (-3.5, -2.3, -1.1, -0.3)]
+    larger_goes_further(
+        answer, model, (ids, targets, None),
+        [(lr, draw.one_of(range(1, 4) if at else range(8, 16))) for at, lr in enumerate(rates)],
+    )  # fmt: skip
+    # with lengths and more steps, as in use
+    model, *drawn = drawn_lesson(draw)
+    steps = draw.one_of(range(16, 81))
+    larger_goes_further(answer, model, drawn, [(rates[1], steps), (rates[2], steps)])
+
+
+def larger_goes_further(answer, model, taught, ways_to_train):
+    """Train with each rate, from the same weights; the first steps are compared."""
+    ids, targets, lengths = taught
+    start, ways = state_of(model), []
+    for lr, steps in ways_to_train:
+        model.load_state_dict(start)
+        model.zero_grad()
+        noted = len(model.noted)
+        answer.train(model, ids, targets, steps, lr, lengths)
+        ways.append(first_way([*states_noted(model, noted), state_of(model)], start))
+    rates = [lr for lr, _ in ways_to_train]
     for (slow, less), (fast, more) in itertools.pairwise(zip(rates, ways, strict=True)):
         holds(
             less < 0.7 * more,
             f"the first step at lr={slow:.2g} and the one at lr={fast:.2g}",
-            f"they move the weights by {less:.3g} and {more:.3g}: the learning rate is not used",
+            f"they move the weights by {less:.3g} and {more:.3g}, and the larger rate has to move "
+            "them further",
         )
 
 
-def first_way(model, start) -> float:
+def first_way(seen, start) -> float:
     """Return how far the weights had come when they were seen to have moved."""
-    seen = [*states_noted(model), state_of(model)]
     ways = (sum(float((now - start[n]).abs().sum()) for n, now in one.items()) for one in seen)
     return next(filter(None, ways), 0.0)
 
@@ -1329,7 +1345,7 @@ def test_train_does_not_stop_early(answer, draw):
     same(draw.tensor(losses[0]), draw.tensor(0.0), label="losses[0]")
 
 
-@check("train", about="calls", cites=IN_PLACE)
+@check("train", about="calls", cites=[IN_PLACE, LOSSES])
 def test_train_changes_weights_that_are_nearly_right(answer, draw):
     model, ids, _ = lesson(draw)
     targets = long(draw, [3, 3, 3])
@@ -1351,13 +1367,13 @@ def test_train_changes_weights_that_are_nearly_right(answer, draw):
 @check("train", about="calls", cites=Rule("arguments"))
 def test_train_default_steps(answer, draw):
     model = small_model(draw, 2, 2)
-    ids, targets = long(draw, [[0]]), long(draw, [1])
+    ids, targets, lengths = long(draw, [[0, 1]]), long(draw, [1]), long(draw, [1])
     start = state_of(model)
-    before = loss_in(start, ids, targets)
-    losses = answer.train(model, ids, targets)
+    before = loss_in(start, ids, targets, lengths)
+    losses = answer.train(model, ids, targets, lengths=lengths)
     floats(losses, 200)
     same(draw.tensor(losses[0]), before, like=draw.tensor(0.0), label="losses[0]")
-    every_loss_holds(draw, losses, model, [start, *states_noted(model)], ids, targets)
+    every_loss_holds(draw, losses, model, [start, *states_noted(model)], ids, targets, lengths)
     holds(losses[-1] < losses[0], "the list of losses", f"{losses[0]:.4f} became {losses[-1]:.4f}")
     holds(
         losses[-1] < 1e-4 or len(set(losses[-50:])) > 1, "the last 50 of 200 losses",

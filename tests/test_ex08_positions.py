@@ -297,6 +297,19 @@ def test_rotary_angles_far_out(answer, draw):
 
 
 @check("rotary_angles", about="dtypes", cites="The angles in radians")
+def test_rotary_angles_default_dtype(answer, draw):
+    draw.require("float64")
+    positions, before = draw.integers(0, 9, 11), torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        got = answer.rotary_angles(positions, 14)
+    finally:
+        torch.set_default_dtype(before)
+    with situation("where the default dtype is float64"):
+        same(got, rotary_angles(positions, 14).float(), within=DIGITS_OF_FLOAT32)
+
+
+@check("rotary_angles", about="dtypes", cites="The angles in radians")
 @vary("dtype", OTHER_FLOATS)
 def test_rotary_angles_of_positions_in(answer, draw, dtype):
     """Catches powers and products in the dtype of the positions, which are whole here."""

@@ -22,7 +22,12 @@ from grader.suite import (
     vary,
 )
 from grader.suite.arithmetic import attention64, heads64
-from grader.suite.queries_and_keys import OF_EVERY_SHAPE, open_mask, right_with_masks_of_every_shape
+from grader.suite.queries_and_keys import (
+    OF_EVERY_SHAPE,
+    far_below_zero,
+    open_mask,
+    right_with_masks_of_every_shape,
+)
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 NOTHING = "A query that may attend to nothing"
@@ -129,6 +134,11 @@ def qkv(draw: Draw, *batch: int, g=2, times=3, q=5, k=7, d_k=11, d_v=13):
 def qkv_masked(draw: Draw, *batch: int, g=2, times=3, q=5, k=7, d_k=11, d_v=13):
     given = qkv(draw, *batch, g=g, times=times, q=q, k=k, d_k=d_k, d_v=d_v)
     return *given, draw.mask(*batch, q, k)
+
+
+def masked_far_below_zero(draw: Draw):
+    query, key = far_below_zero(draw)
+    return query.expand(6, 5, 16), key.expand(2, 7, 16), draw(2, 7, 3), draw.mask(5, 7)
 
 
 def fewer_queries_each(draw: Draw, *batch: int, h=6, g=3, queries=60, k=11, d_k=13, d_v=5):
@@ -273,6 +283,7 @@ SPECIAL = [
     masked("two_batches", lambda draw: (*qkv(draw, 2, 3), draw.mask(3, 1, 7))),
     masked("query_masked", query_masked, NOTHING),
     masked("all_masked", all_masked, NOTHING),
+    masked("masked_far_below_zero", masked_far_below_zero),
     *map(bytes_of, (torch.float64, torch.bfloat16, torch.int8, torch.uint8, torch.int32)),
     Case("cache_bytes", nothing_kept, cache_bytes, "nothing_kept"),
     layer("one_head_of_keys", of_layer(1, 5)),

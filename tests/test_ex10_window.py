@@ -20,7 +20,7 @@ from grader.suite import (
 )
 from grader.suite.arithmetic import attention64
 from grader.suite.devices import on_a_gpu
-from grader.suite.queries_and_keys import pattern
+from grader.suite.queries_and_keys import far_below_zero, pattern
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 EMPTY = "With 0 queries it is empty."
@@ -149,6 +149,8 @@ SPECIAL = [
     Case("window_attention", alike, window_attention, "scores_alike"),
     Case("window_attention", far_apart, window_attention, "scores_below_0"),
     Case("window_attention", values_of_zeros, window_attention, "values_of_zeros"),
+    Case("window_attention", lambda d: (*far_below_zero(d, q=7), d(7, 11), 3), window_attention,
+         "far_below_zero"),
 ]  # fmt: skip
 
 # About three times as many positions: whoever has a number for each pair of them makes nine times

@@ -24,7 +24,12 @@ from grader.suite.arithmetic import attention64, softmax64
 from grader.suite.compare import holds
 from grader.suite.devices import on_a_gpu
 from grader.suite.laws.gradients import pulled
-from grader.suite.queries_and_keys import open_mask, pattern, right_with_masks_of_every_shape
+from grader.suite.queries_and_keys import (
+    far_below_zero,
+    open_mask,
+    pattern,
+    right_with_masks_of_every_shape,
+)
 from grader.suite.your_own import READY_ATTENTION, your_own
 
 EVERYWHERE = "None: everywhere"
@@ -252,6 +257,7 @@ SPECIAL = [
     part("one_mask_for_all", mask_of(5, 7)),
     part("mask_of_one_row", mask_of(7), polish=True),
     part("scores_below_0", lambda d: below(d, qkv(d, 2)), "A tuple of the attention"),
+    part("masked_far_below_zero", lambda d: (*far_below_zero(d), d(7, 3), d.mask(5, 7))),
     merged("a_closed", closed_rows(a=range(5)), ONE_CLOSED),
     merged("b_closed", closed_rows(b=range(5)), ONE_CLOSED),
     merged("some_rows_closed", closed_rows(a=(0, 3), b=(1,)), ONE_CLOSED),
@@ -267,6 +273,8 @@ SPECIAL = [
     merged("each_query_its_own", each_query_its_own, EXTREME),
     merged("one_is_larger_at_1e4", moved(1e4, 9e3), EXTREME),
     merged("one_is_larger_at_-1e4", moved(-1e4, -9e3), EXTREME),
+    Case("flash_attention", lambda d: (*far_below_zero(d, q=7), d(7, 11), True, 3),
+         flash_attention, "far_below_zero, causal", cites=EXTREME),
     *whichever("one_position_at_a_time", 5, 7, 1, 2, cites=DIVIDE),
     *whichever("divides", 8, 12, 4, 2, cites=DIVIDE),
     *whichever("one_left_over", 9, 13, 4, 2, cites=DIVIDE),

@@ -1979,6 +1979,12 @@ def rate_not_used(model, ids, targets, steps=200, lr=0.05, lengths=None):
     return _train(model, ids, targets, steps, 0.05, lengths)
 
 
+@train.slip(RATE)
+def rate_cut(model, ids, targets, steps=200, lr=0.05, lengths=None):
+    """A large `lr` is cut to a smaller one: hand it on as it is."""
+    return _train(model, ids, targets, steps, min(lr, 0.1), lengths)
+
+
 @train.slip(PADDING)
 def lengths_not_handed_on(model, ids, targets, steps=200, lr=0.05, lengths=None):
     """`lengths` does not reach the model: it learns from the padding, too."""

@@ -27,6 +27,13 @@ ERRORS = (
         "every step.",
     ),
     error_like(
+        "checkpoint_that_changes_something",
+        r"^CheckpointError",
+        "What stands under `checkpoint` is worked out again on the way back, and it came out "
+        "otherwise: it changes something as it runs, as a cache that takes rows in. Leave that "
+        "outside.",
+    ),
+    error_like(
         "backward_of_many_numbers",
         r"implicitly created only for scalar outputs",
         "`backward()` starts at one number: take the mean or the sum first.",

@@ -25,6 +25,18 @@ def query_key(
     return draw(*batch, q, d_k, scale=1.3), draw(*batch, k, d_k, scale=1.3)
 
 
+def far_below_zero(draw: Draw, *, q: int = 5, k: int = 7) -> tuple[Tensor, Tensor]:
+    """Make queries and keys whose scores lie around -16384: a mask's -1e4 is no low score there.
+
+    The scores of a query are 16 apart, so no rounding decides which is the largest, and the width
+    is 16, so that dividing by its root, or by the fourth root on both sides, is exact.
+    """
+    query, key = (draw.tensor([[side] + 15 * [0]] * n) for n, side in ((q, 256), (k, -256)))
+    query[:, 1] = draw.tensor([-2, 2])[draw.integers(0, 2, q)]
+    key[:, 1] = 32 * draw.tensor(range(k))[draw.distinct(k).argsort()]
+    return query, key
+
+
 def pattern(draw: Draw, *rows: str) -> Tensor:
     """Make a mask of rows of letters: T may be attended to."""
     return draw.tensor([[letter == "T" for letter in row] for row in rows], torch.bool)

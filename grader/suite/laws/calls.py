@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from grader.suite.case import Case
@@ -25,8 +26,11 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     if isinstance(case, ModuleCase):
         module_called_again(answer, draw, case)
         return
-    # of sizes that no check has seen before: what is kept may be kept by them
+    # of sizes that no check has seen before, one of them large: what is kept may be kept by them
     case = drawn(draw, case, SOME, case.batch)
+    if case.dimensions:
+        large = [*case.dimensions][draw.one_of(range(len(case.dimensions)))]
+        case = case.at(*case.batch, **{large: draw.one_of(range(14, 132))})
     given = case.given(draw)
     # where the first call is wrong already, nothing is kept by it
     want = case.want(given)
@@ -57,9 +61,11 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
 
 def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:
     """A module is right after a call with other inputs, and after its weights were changed."""
-    for training in (True, False):
-        with situation(f"{'train' if training else 'eval'} mode"):
-            _called_again_in_mode(answer, draw, case, training)
+    with situation("train mode"):
+        _called_again_in_mode(answer, draw, case, True)
+    # as in use: what is kept may be kept only while nobody wants gradients
+    with torch.no_grad(), situation("eval mode, gradients off"):
+        _called_again_in_mode(answer, draw, case, False)
 
 
 def _called_again_in_mode(answer: Any, draw: Draw, case: ModuleCase, training: bool) -> None:
