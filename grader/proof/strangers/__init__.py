@@ -1,6 +1,6 @@
 """Wrong answers that strangers wrote from the stubs alone, as beginners do.
 
-Twenty-three lots, by people who had seen neither the suites nor the coach; each says what is wrong.
+Twenty-four lots, by people who had seen neither the suites nor the coach; each says what is wrong.
 They are told by the checks, and make up the classes that the benchmark grades. Behind its function
 stands in brackets which slip each is, or those that say it alike; where nothing does, no slip of
 ours says what is wrong. What the twelfth lot was called at first sight was judged by others who
@@ -20,10 +20,14 @@ rejected at first sight. Of the 58 of the twenty-second, who looked for what aut
 think of, 51 were rejected at first sight: 45 rightly named, 2 wrongly and 4 by no name; one that
 still passes, as its stub promises no more, is not among them. Of the 109 of the twenty-third, who
 looked for what a suite would fail to notice, no more than 70 were rejected at first sight; 15 still
-pass, most of which the rules now say are never checked, and are not among them.
+pass, most of which the rules now say are never checked, and are not among them. Of the 209 of the
+twenty-fourth, which leave out what everybody thinks of first, 195 were rejected at first sight: 174
+rightly named, 2 wrongly and 19 by no name; nine that still pass, as they lie within the tolerance,
+or their stubs promise no more, are not among them, and 16 of somebody else's are.
 
-Two further lots are by people who looked for what no check draws: right answers, wrong in special
-cases alone. Of the 60 of the second 53 were rejected at first sight.
+Three further lots are by people who looked for what no check draws: right answers, wrong in special
+cases alone. Of the 60 of the second 53 were rejected at first sight; of the third only those that
+were not are here.
 """
 
 from __future__ import annotations

@@ -26,11 +26,8 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
     if isinstance(case, ModuleCase):
         module_called_again(answer, draw, case)
         return
-    # of sizes that no check has seen before, one of them large: what is kept may be kept by them
+    # of sizes that no check has seen before: what is kept may be kept by them
     case = drawn(draw, case, SOME, case.batch)
-    if case.dimensions:
-        large = [*case.dimensions][draw.one_of(range(len(case.dimensions)))]
-        case = case.at(*case.batch, **{large: draw.one_of(range(14, 132))})
     given = case.given(draw)
     # where the first call is wrong already, nothing is kept by it
     want = case.want(given)
@@ -42,21 +39,31 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
             got = answer.after_changing(given, case.exercise, *other, **case.options)
             same(got, case.want(other), like=case.like(other, want), label=label)
     other = (given[0], *case.given(draw)[1:])
-    name, first, want = case.names()[0], want, case.want(other)
+    name, want = case.names()[0], case.want(other)
     label = f"the output of a second call with the same `{name}`"
     with later_call():
         same(case.call(answer, other), want, like=case.like(other, want), label=label)
     if isinstance(case, Played):
         return
-    label = "the output of a second, equal call, after what the first one gave was overwritten"
-    with later_call():
-        got = answer.after_overwriting(case.exercise, *given, **case.options)
-        same(got, first, like=case.like(given, first), label=label)
+    # what is kept may be kept from some size on
+    larger = ({name: draw.one_of(range(14, 132))} for name in case.dimensions)
+    for one in (case, *(case.at(*case.batch, **sizes) for sizes in larger)):
+        _holds_after_overwriting(answer, draw, one)
     if case.slopes:
         given = case.given(draw)
         gradients_of(answer, draw, case, given)
         with later_call():  # other tensors want them, with the same numbers
             gradients_of(answer, draw, case, given)
+
+
+def _holds_after_overwriting(answer: Any, draw: Draw, case: Case) -> None:
+    given = case.given(draw)
+    want = case.want(given)
+    same(case.call(answer, given), want, like=case.like(given, want))
+    label = "the output of a second, equal call, after what the first one gave was overwritten"
+    with later_call():
+        got = answer.after_overwriting(case.exercise, *given, **case.options)
+        same(got, want, like=case.like(given, want), label=label)
 
 
 def module_called_again(answer: Any, draw: Draw, case: ModuleCase) -> None:
