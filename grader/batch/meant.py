@@ -8,7 +8,9 @@ ex01_scores_jane_doe.py   Jane Doe - ex01_scores.py   ex01 (1).py   ex01_scores.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -131,11 +133,15 @@ def _name(text: str) -> str:
     return "_".join(word for word in words if word and not NO_NAME.fullmatch(word)).strip("()[]")
 
 
-def by_student(files: Iterable[Path]) -> dict[str, list[tuple[Meant, Path]]]:
+def by_student(files: Iterable[Path], enough: int) -> dict[str, list[tuple[Meant, Path]]]:
     """Group loose files by who handed them in, with what their names say.
 
-    There is nobody where it is not beyond doubt that these are several people: two have to have
-    handed in the same chapter, or a platform must have named them.
+    There is nobody where it is not beyond doubt that these are several people.
+
+    Args:
+        files: called in whatever way.
+        enough: so many have to have handed in the same chapter; of those whom a platform has
+            named, one fewer have to be there.
     """
     found: dict[str, list[tuple[Meant, Path]]] = {}
     spelled: dict[str, str] = {}
@@ -145,9 +151,9 @@ def by_student(files: Iterable[Path]) -> dict[str, list[tuple[Meant, Path]]]:
             whose = spelled.setdefault(said.whose.casefold(), said.whose)
             found.setdefault(whose, []).append((said, path))
     chapters = [{PurePosixPath(said.file).stem for said, _ in each} for each in found.values()]
-    shared = sum(map(len, chapters)) > len(set().union(*chapters)) if chapters else False
-    platform = any(_by_platform(path.name) for handed in found.values() for _, path in handed)
-    return found if shared or platform else {}
+    most = max(Counter(itertools.chain(*chapters)).values(), default=0)
+    platform = {_by_platform(path.name) for handed in found.values() for _, path in handed} - {""}
+    return found if most >= enough or len(platform) >= enough - 1 else {}
 
 
 def of_platform(files: Iterable[Path], beside: Iterable[Path]) -> dict[str, list[Path]]:

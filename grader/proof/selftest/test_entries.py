@@ -366,6 +366,27 @@ def test_loose_files_are_grouped_by_the_names_of_people(subs, names, who):
     assert (graded, problems, said) == (who, {}, [])
 
 
+@pytest.mark.parametrize(
+    ("names", "who"),
+    [
+        (("ex01_scores_ann.py", "ex01_scores_bob.py", "ex01_carl.py"), ["ann", "bob", "carl"]),
+        ((f"{CANVAS}{NAME}", "litim_77_600622_ex02_scaling.py"), ["litim_77", "obrienvera_12960"]),
+    ],
+)
+def test_a_chapter_without_a_name_among_loose_files_is_nobodys(subs, names, who):
+    graded, problems, said = outcome(subs(NAME, *names))
+    assert (graded, said) == (who, [])
+    assert list(problems) == [NAME]
+    assert "whose it is cannot be told" in problems[NAME]
+
+
+@pytest.mark.parametrize("names", [("ex01_scores_try.py", "ex01_scores_slow.py"),
+                                   (f"{CANVAS}{NAME}",)])  # fmt: skip
+def test_ones_own_drafts_beside_a_chapter_are_no_class(subs, names):
+    graded, problems, said = outcome(subs(NAME, *names))
+    assert (graded, problems, said) == (["subs"], {}, [])
+
+
 def test_a_copy_is_called_so_in_other_languages():
     for name in ("Kopie von ex03_masking.py", "Copy of ex03_masking.py", "ex03_masking - Kopie.py"):
         said = meant(name)
