@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -152,9 +153,10 @@ def _latest(one: Submission) -> Submission:
 
 def _student(path: Path) -> str:
     """Say whose it is, as far as a name tells: a platform's, or what is left without a copy's."""
-    if found := by_a_platform(path.name):
+    name = unicodedata.normalize("NFC", stem(path))
+    if found := by_a_platform(name):
         return f"{found['name']}_{found['number']}".casefold()
-    return COPY.sub("", stem(path)).casefold()
+    return COPY.sub("", name).casefold()
 
 
 def _orders(together: Sequence[Submission]) -> list[float]:

@@ -2,7 +2,7 @@
 
 obrienvera_LATE_12960_600620_ex01_scores-1.py   Canvas: login, number of the student, of the upload
 Vera O'Brien_12960_assignsubmission_file_ex01_scores.py   Moodle: name, number of the hand-in
-ex01_scores_jane_doe.py   Jane Doe - ex01_scores.py   ex01 (1).py   ex01_scores.py.txt
+ex01_scores_jane_doe.py   Jane Doe - ex01-scores.py   ex01 (1).py   ex01_scores.py.txt
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -71,21 +72,20 @@ def meant(name: str) -> Meant | None:
     suffix = path.suffix.lower()
     if suffix not in LARGEST or (path.stem in known_stems() and path.stem + suffix == name):
         return None
-    found = _found(path.stem)
+    found = _found(unicodedata.normalize("NFC", path.stem))
     if found is None:
         return None
-    stem, before, after = found
+    stem, before, after, whole = found
     said = (after,) if _by_platform(before) else (before, after)  # people are called Note, too
     if any(BESIDE.fullmatch(word) for side in said for word in BETWEEN.split(side)):
         return None
     whose = _whose(before, after)
-    sure = stem.lower() in path.stem.lower() or not whose
-    return Meant(stem + suffix, whose, sure, _nth(before, after))
+    return Meant(stem + suffix, whose, whole or not whose, _nth(before, after))
 
 
-def _found(text: str) -> tuple[str, str, str] | None:
-    """Find the one chapter that a text names, by its whole stem or by its number; and the rest."""
-    for shorten in (str, _number):
+def _found(text: str) -> tuple[str, str, str, bool] | None:
+    """Find the one chapter that a text names: its stem, what is around, if it is there in whole."""
+    for shorten in (_however_joined, _number):
         hits = [
             (stem, hit)
             for stem in known_stems()
@@ -93,10 +93,14 @@ def _found(text: str) -> tuple[str, str, str] | None:
         ]
         if len(hits) == 1:
             stem, hit = hits[0]
-            return stem, text[: hit.start()], text[hit.end() :]
+            return stem, text[: hit.start()], text[hit.end() :], shorten is _however_joined
         if hits:
             return None
     return None
+
+
+def _however_joined(stem: str) -> str:
+    return stem.replace("_", BETWEEN.pattern)
 
 
 def _number(stem: str) -> str:
@@ -114,7 +118,7 @@ def _whose(before: str, after: str) -> str:
 
 def _by_platform(text: str) -> str:
     """Return who it is, by Moodle's or Canvas's way to begin a file's name; nothing if by none."""
-    found = by_a_platform(text)
+    found = by_a_platform(unicodedata.normalize("NFC", text))
     if found is None:
         return ""
     # what Moodle's folders are called, so that a worksheet knows both

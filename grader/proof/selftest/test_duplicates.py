@@ -209,6 +209,7 @@ def test_the_latest_is_told_by_what_counts_and_not_by_the_folder(tmp_path):
         (["student1", "student2", "team-1", "team-2"], []),
         (["Vera O_123_assignsubmission_file", "Vera O_123_assignsubmission_onlinetext"], [2]),
         (["Vera O_123_assignsubmission_file", "Vera O_124_assignsubmission_file"], []),
+        (["J\u00fcrgen", "Ju\u0308rgen (1)"], [2]),
         (["overa_12_600_attention", "overa_LATE_12_601_attention", "Anna", "anna (2)"], [2, 2]),
     ],
 )

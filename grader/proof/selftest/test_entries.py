@@ -346,6 +346,12 @@ def test_in_moodle_who_hands_in_no_chapter_is_somebody_too(subs):
         (("Jane Doe - ex01_scores.py", "ex02_scaling_Jane_Doe.py", "ex01_bob.py"),
          ["Jane_Doe", "bob"]),
         ((f"{CANVAS}{NAME}",), ["obrienvera_12960"]),
+        # as macOS writes an accent, it is a letter of its own
+        (("ex01_scores_Jürgen Groß.py", "ex02_scaling_Ju\u0308rgen Groß.py", "ex01_bob.py"),
+         ["Jürgen_Groß", "bob"]),
+        (("Jürgen_12_34_ex01_scores.py", "Ju\u0308rgen_12_35_report.pdf"), ["Jürgen_12"]),
+        (("ex01_scores_Ann Lee.py", "ex02-scaling_Ann Lee.py", "Ann Lee ex03 masking.py",
+          "ex01-scores_bob.py"), ["Ann_Lee", "bob"]),
         (("ex01_scores_max_roe.py", "ex02_scaling (max roe).py", "ex01_bob.py"),
          ["bob", "max_roe"]),
         # two of one name, in Moodle, with numbers of their own; and where names are numbers
@@ -424,6 +430,7 @@ def test_which_of_two_loose_files_counts_is_asked_where_no_platform_says_it(subs
 
 @pytest.mark.parametrize("names", [("ex01_scores_v2.py", "ex02_scaling_final.py"),
                                    ("ex01_scores_jane.py", "ex02_scaling_jane.py"),
+                                   ("ex01-scores.py", "ex02 scaling (jane).py"),
                                    ("ex01 (1).py", "ex02_scaling.py.txt")])  # fmt: skip
 def test_one_persons_files_stay_one_submission(subs, names):
     folder = subs(*names)
