@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from grader.batch.handed_in import changed
+from grader.batch.meant import COPY_OF
 from grader.batch.names import listed, shortened
 from grader.batch.sources import MOST_NAMED
 from grader.batch.submissions import Submission, stem
@@ -23,8 +24,12 @@ from grader.whose import CANVAS, by_a_platform
 # each: all of it is graded by itself, for `best` to choose from
 Rule = Literal["latest", "best", "refuse", "each"]
 Worth = Callable[[Submission, SubmissionResult], Fraction]
-# what browsers and systems add to the name of a second copy
-COPY = re.compile(r" ?\(\d+\)$")
+# what browsers and systems make of the name of a second copy
+COPY = re.compile(
+    rf"^({COPY_OF.pattern} +)+(?=\S)"
+    r"|(?<=\S)(( -)? (copy|kopie|copie|copia)( \d+)?| ?\(\d+\))+$",
+    re.IGNORECASE,
+)
 
 
 def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submission]:
@@ -41,19 +46,20 @@ def sorted_out(batch: Sequence[Submission], rule: Rule | None) -> list[Submissio
     out = [_refused(one) if rule == "refuse" else _latest(one) for one in batch]
     kept: dict[str, Submission | None] = {}
     for together in several(out):
-        names = listed([one.path.name for one in together])
+        names = _names(together)
         if rule == "refuse":
-            says = f"handed in {len(together)} times, as {names}: leave one"
+            says = f"handed in {len(together)} times, as {listed(names)}: leave one"
             kept |= {one.identity: replace(one, problem=says) for one in together}
             continue
         orders = _orders(together)
         last = [one for one, at in zip(together, orders, strict=True) if at == max(orders)]
         latest = max(last, key=lambda one: one.identity)
-        others = tuple(one.path.name for one in together if one is not latest)
-        which = f"the latest of {names}"
+        which = names[together.index(latest)]
+        others = tuple(name for name in names if name != which)
+        says = f"{listed([which])} counts, the latest of {listed(names)}"
         if len(last) > 1:
-            which = f"{latest.path.name} of {names}, changed at the same time,"
-        notes = (f"{which} counts",)
+            says = f"{listed([which])} of {listed(names)}, changed at the same time, counts"
+        notes = (says,)
         counts = replace(latest, identity=_unmarked(latest), notes=notes, unused=others)
         kept |= {one.identity: counts if one is latest else None for one in together}
     return [one for one in (kept.get(one.identity, one) for one in out) if one is not None]
@@ -99,7 +105,15 @@ def _name(one: Submission) -> str:
 
 def _unmarked(one: Submission) -> str:
     """Return the name that a student has in rosters, also where a second copy counts."""
-    return COPY.sub("", one.identity)
+    whole = PurePosixPath(one.identity)
+    return str(whole.with_name(COPY.sub("", stem(whole))))
+
+
+def _names(together: Sequence[Submission]) -> list[str]:
+    """Say what each is called where it lies, or by more of it where it is the same."""
+    names = [one.path.name for one in together]
+    apart = len(set(names)) == len(names)
+    return names if apart else [one.identity for one in together]
 
 
 def _told(
@@ -107,8 +121,9 @@ def _told(
 ) -> SubmissionResult:
     """Say in the result of the best what it is the best of."""
     names = [name for one in together for name in one.came_as if name not in best.came_as]
-    of = listed([one.path.name for one in together])
-    says = f"the best of {of} counts"
+    called = _names(together)
+    which = called[together.index(best)]
+    says = f"{listed([which])} counts, the best of {listed(called)}"
     if best.loose is not None:
         says = f"the best of {len(together)} versions counts: {listed(best.came_as)}"
     unused = dict.fromkeys([*result.unused, *(shortened(name, 120) for name in names)])
@@ -153,10 +168,10 @@ def _latest(one: Submission) -> Submission:
 
 def _student(path: Path) -> str:
     """Say whose it is, as far as a name tells: a platform's, or what is left without a copy's."""
-    name = unicodedata.normalize("NFC", stem(path))
+    name = COPY.sub("", unicodedata.normalize("NFC", stem(path)))
     if found := by_a_platform(name):
         return f"{found['name']}_{found['number']}".casefold()
-    return COPY.sub("", name).casefold()
+    return name.casefold()
 
 
 def _orders(together: Sequence[Submission]) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from grader.batch import versions
 from grader.batch.entries import look_into
@@ -116,7 +116,7 @@ def _can_be_read(path: Path) -> bool:
         return False
 
 
-def stem(path: Path) -> str:
+def stem(path: PurePath) -> str:
     """Return what a submission is called, without the ending of an archive."""
     name = path.name.lower()
     ending = next((end for end in ARCHIVES + OTHER_ARCHIVES if name.endswith(end)), "")

@@ -48,7 +48,7 @@ def test_each_is_graded_and_it_is_said(twice, tmp_path, capsys):
 
 
 def test_the_latest_counts(twice, tmp_path):
-    told = ["the latest of anna, anna (1).zip counts"]
+    told = ["anna counts, the latest of anna, anna (1).zip"]
     assert graded(twice, tmp_path, "--duplicates", "latest") == (
         0, {"anna": (1, None, told), "berta": (1, None, [])}
     )  # fmt: skip
@@ -76,7 +76,7 @@ def test_canvas_says_which_is_the_latest(submission, solution, tmp_path):
 def test_the_best_counts(twice, tmp_path):
     for file in (twice / "anna").iterdir():
         os.utime(file, (1e8, 1e8))
-    told = ["the best of anna, anna (1).zip counts"]
+    told = ["anna counts, the best of anna, anna (1).zip"]
     assert graded(twice, tmp_path, "--duplicates", "best") == (
         0, {"anna": (1, None, told), "berta": (1, None, [])}
     )  # fmt: skip
@@ -210,6 +210,8 @@ def test_the_latest_is_told_by_what_counts_and_not_by_the_folder(tmp_path):
         (["Vera O_123_assignsubmission_file", "Vera O_123_assignsubmission_onlinetext"], [2]),
         (["Vera O_123_assignsubmission_file", "Vera O_124_assignsubmission_file"], []),
         (["J\u00fcrgen", "Ju\u0308rgen (1)"], [2]),
+        (["anna", "Copy of anna", "anna - Copy", "Anna - Kopie (2)", "anna copy 2"], [5]),
+        (["Copy of", "kopie", "anna copywriter", "(1)", "(2)"], []),
         (["overa_12_600_attention", "overa_LATE_12_601_attention", "Anna", "anna (2)"], [2, 2]),
     ],
 )
@@ -218,6 +220,31 @@ def test_whose_it_is(names, together, tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "ex01_scores.py").write_text("x = 1\n")
     assert [len(one) for one in several(find([tmp_path]))] == together
+
+
+@pytest.mark.parametrize(
+    ("names", "counts"),
+    [
+        (("a/anna", "b/anna"), "a/anna"),
+        (("jane_doe.zip", "jane_doe", "jane_doe (2)", "Copy of jane_doe"), "jane_doe.zip"),
+    ],
+)
+def test_the_one_that_counts_is_named_and_called_as_the_student_is(tmp_path, names, counts):
+    for name in names:
+        place = tmp_path / name.removesuffix(".zip")
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "ex01_scores.py").write_text("x = 1\n")
+        os.utime(place / "ex01_scores.py", (1e9, 1e9))
+    last = tmp_path / counts / "ex01_scores.py"
+    if counts.endswith(".zip"):
+        last = shutil.make_archive(str(tmp_path / "jane_doe"), "zip", tmp_path / "jane_doe")
+    os.utime(last, (2e9, 2e9))
+    folders = {(tmp_path / name).parent for name in names}
+    (one,) = sorted_out(find(sorted(folders)), "latest")
+    assert one.identity == counts.removesuffix(".zip")
+    [note] = one.notes
+    assert note.startswith(f"{counts} counts, the latest of ")
+    assert set(one.unused) == set(names) - {counts}
 
 
 def test_a_tie_is_said(twice, tmp_path):
