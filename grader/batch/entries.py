@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from grader.batch.folders import BELOW, HIDES
+from grader.batch.folders import BELOW, HIDES, everything
 from grader.batch.meant import by_student, known_stems, of_platform
-from grader.batch.members import like_a_chapter
+from grader.batch.members import ENGINE, is_module, like_a_chapter
 from grader.batch.names import listed, printable, shortened
 from grader.batch.no_chapter import nothing_called_so
-from grader.batch.sources import LARGEST, Told
+from grader.batch.sources import LARGEST, NOTEBOOK, Told
 from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES, Loose
 from grader.batch.versions import in_order
 from grader.whose import TYPED, UPLOADED
@@ -27,7 +27,7 @@ LEFTOVERS = {
 }  # fmt: skip
 APPLE_DOUBLE = "._"
 # beside the chapters in the kit itself
-KITS_OWN = (BELOW, "solutions")
+KITS_OWN = (BELOW, "solutions", "tests", ENGINE)
 
 # why work is not graded
 LINK = "it is a link, and links are not followed: give the place it leads to"
@@ -159,20 +159,31 @@ def _beside_chapters(folder: Path, entries: list[Path], reads: Reads) -> list[Pa
     """List the submissions beside a submission's chapters; None if there are no such chapters.
 
     An older version may lie beside somebody's chapters. Where two or more submissions do, it is
-    a class, and the chapters are astray. What is only called like a chapter is so beside one.
+    a class, and the chapters are astray; of two, one may be work that cannot be read. What is only
+    called like a chapter is so beside one.
     """
     chapters = _chapters(folder) + _chapters(folder / BELOW)
     if not chapters:
         return None
     enough = 2 if any(map(_of_the_kit, chapters)) else 1
-    others = (entry for entry in entries if _beyond_doubt(entry) and reads(entry))
-    beside = list(itertools.islice(others, enough))
+    others = list(filter(_beyond_doubt, entries))
+    beside = list(itertools.islice(filter(reads, others), enough))
+    if len(beside) == 1 < enough:
+        beside += itertools.islice(filter(_holds_work, set(others).difference(beside)), 1)
     return None if len(beside) == enough else beside
 
 
 def _beyond_doubt(entry: Path) -> bool:
     plain = not entry.is_symlink() and not entry.name.startswith(HIDES)
     return plain and entry.name not in KITS_OWN and (os.path.isdir(entry) or _called_archive(entry))
+
+
+def _holds_work(entry: Path) -> bool:
+    """Tell whether somebody may have handed it in: an archive, or a folder with code in it."""
+    if not os.path.isdir(entry) or not os.access(entry, os.R_OK | os.X_OK):
+        return True
+    names = (member.path.name for member in everything(entry))
+    return any(is_module(name) or name.endswith(NOTEBOOK) for name in names)
 
 
 def _sort_in(entry: Path, found: Contents, reads: Reads) -> None:

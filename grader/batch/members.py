@@ -63,7 +63,8 @@ def like_a_chapter(name: str) -> bool:
     return largest(last.lower()) > 0 or meant(last) is not None
 
 
-def _is_module(name: str) -> bool:
+def is_module(name: str) -> bool:
+    """Tell whether a file may be a module that somebody wrote, by its name."""
     return name.endswith(SCRIPT) and not name.startswith(OF_TOOLS)
 
 
@@ -111,7 +112,7 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
         names = [member.name for member in near if meant(member.path.name) is None]
         passed_over += [f"{name} is not in small letters: call it so" for name in names]
         raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
-    modules = [name for folder in top for name in beside[folder] if _is_module(name)]
+    modules = [name for folder in top for name in beside[folder] if is_module(name)]
     if modules:
         told.note(f"not read: {listed(modules)}: what a chapter needs goes into it")
     told.leave(name for folder in top for name in beside[folder])

@@ -131,7 +131,8 @@ def test_what_is_only_called_like_a_chapter_stays_a_submission_of_its_own(subs):
     "beside",
     [
         ("data/numbers.txt", "notes/", "tests/test_ex01_scores.py", ".git/config"),
-        (f"solutions/{NAME}", f"__pycache__/{NAME}", f".git/{NAME}"),
+        (f"solutions/{NAME}", f"__pycache__/{NAME}", f".git/{NAME}", "tests/mine.py"),
+        (f"grader/coach/{NAME}", "tests/mine.py"),
         ("data.zip/", "broken.tar.gz", "more.rar"),
         (f".old/{NAME}", f"__new/{NAME}"),
     ],
@@ -146,6 +147,19 @@ def test_an_older_version_beside_the_chapters_is_told(subs):
     assert len(said) == 1
     assert said[0].startswith("passed over old in subs: ")
     assert "move it elsewhere to have it graded" in said[0]
+
+
+@pytest.mark.parametrize("work", ["alice/homework.py", "alice/hw/task.ipynb", "alice.rar"])
+def test_who_cannot_be_read_beside_one_who_can_is_of_a_class(subs, work):
+    graded, problems, said = outcome(subs(NAME, f"bob/{NAME}", work))
+    assert (graded, said) == (["bob"], [])
+    assert list(problems) == ["alice", NAME]
+    assert "whose it is cannot be told" in problems[NAME]
+
+
+@pytest.mark.parametrize("beside", [("data/numbers.txt",), ("src/mine.py", "lib/more.py")])
+def test_no_work_that_can_be_read_makes_no_class_of_ones_own_folder(subs, beside):
+    assert outcome(subs(NAME, *beside)) == (["subs"], {}, [])
 
 
 @on_posix
