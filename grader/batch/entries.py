@@ -162,7 +162,8 @@ def _beside_chapters(folder: Path, entries: list[Path], reads: Reads) -> list[Pa
     a class, and the chapters are astray; of two, one may be work that cannot be read. What is only
     called like a chapter is so beside one.
     """
-    chapters = _chapters(folder) + _chapters(folder / BELOW)
+    below = filter(_is_below, entries)
+    chapters = [*_chapters(folder), *itertools.chain.from_iterable(map(_chapters, below))]
     if not chapters:
         return None
     enough = 2 if any(map(_of_the_kit, chapters)) else 1
@@ -173,9 +174,14 @@ def _beside_chapters(folder: Path, entries: list[Path], reads: Reads) -> list[Pa
     return None if len(beside) == enough else beside
 
 
+def _is_below(entry: Path) -> bool:
+    return entry.name.lower() == BELOW
+
+
 def _beyond_doubt(entry: Path) -> bool:
     plain = not entry.is_symlink() and not entry.name.startswith(HIDES)
-    return plain and entry.name not in KITS_OWN and (os.path.isdir(entry) or _called_archive(entry))
+    somebodys = plain and entry.name.lower() not in KITS_OWN
+    return somebodys and (os.path.isdir(entry) or _called_archive(entry))
 
 
 def _holds_work(entry: Path) -> bool:
@@ -198,7 +204,7 @@ def _sort_in(entry: Path, found: Contents, reads: Reads) -> None:
     elif entry.is_symlink():
         found.submissions[entry] = LINK if os.path.exists(entry) else NOWHERE
     elif not entry.name.startswith(HIDES):
-        whose = entry.name == BELOW and _chapters(entry)
+        whose = _is_below(entry) and _chapters(entry)
         found.submissions[entry] = f"it lies {ASTRAY}" if whose else ""
     elif _chapters(entry) or reads(entry):
         found.submissions[entry] = HIDDEN_WORK

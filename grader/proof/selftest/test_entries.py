@@ -87,15 +87,17 @@ def test_several_stray_chapters_are_one_sentence(subs):
     assert said == []
 
 
-def test_exercises_beside_a_class_is_named(subs):
-    graded, problems, _ = outcome(subs(*CLASS, f"exercises/{NAME}"))
+@pytest.mark.parametrize("below", ["exercises", "EXERCISES", "Exercises"])
+def test_exercises_beside_a_class_is_named(subs, below):
+    graded, problems, _ = outcome(subs(*CLASS, f"{below}/{NAME}"))
     assert graded == ["anna", "berta", "carl"]
-    assert list(problems) == ["exercises"]
-    assert "whose it is cannot be told" in problems["exercises"]
+    assert list(problems) == [below]
+    assert "whose it is cannot be told" in problems[below]
 
 
-def test_a_student_whom_exercises_belongs_to_is_one_submission(subs):
-    assert outcome(subs(f"exercises/{NAME}", "README.md")) == (["subs"], {}, [])
+@pytest.mark.parametrize("below", ["exercises", "EXERCISES", "Exercises"])
+def test_a_student_whom_exercises_belongs_to_is_one_submission(subs, below):
+    assert outcome(subs(f"{below}/{NAME}", "README.md")) == (["subs"], {}, [])
 
 
 @pytest.mark.parametrize("notes", ["EX99_Notes.PY", "ex99_notes.py"])
