@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from grader import places
 from grader.batch.copies import (
     Named,
     are_apart,
@@ -38,6 +40,9 @@ MOST_FILES = 100
 OF_TOOLS = ("_", ".", "test_", "conftest", "setup")
 # where files of the kit itself are called like chapters, in whatever pack it comes
 ENGINE = "grader"
+MADE_BY_OTHERS = {ENGINE, "__pycache__"}
+# so many files of a folder that are not used are named
+FEW = 10
 LARGEST_IN_ALL = 64 * MEBIBYTE
 
 
@@ -112,10 +117,12 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
         names = [member.name for member in near if meant(member.path.name) is None]
         passed_over += [f"{name} is not in small letters: call it so" for name in names]
         raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
-    modules = [name for folder in top for name in beside[folder] if is_module(name)]
+    near_them = [path.name for folder in top for path in beside[folder]]
+    modules = list(filter(is_module, near_them))
     if modules:
         told.note(f"not read: {listed(modules)}: what a chapter needs goes into it")
-    told.leave(name for folder in top for name in beside[folder])
+    told.leave(near_them)
+    told.leave(_further_away(beside, top))
     others = [
         one
         for folder in folders
@@ -133,9 +140,33 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
     return counted
 
 
+def _further_away(
+    beside: Mapping[str, Sequence[PurePosixPath]], top: Sequence[str]
+) -> Iterator[str]:
+    """Name the files in other folders than the chapters'; of many in one it is said in short."""
+    first = PurePosixPath(top[0])
+    depth = len(first.parent.parts if first.name == "exercises" else first.parts)
+    found: dict[str, list[str]] = defaultdict(list)
+    for folder, paths in beside.items():
+        if folder in top or not MADE_BY_OTHERS.isdisjoint(PurePosixPath(folder).parts):
+            continue
+        for path in paths:
+            if path.parts[depth:] not in _of_the_kit():
+                found["/".join(path.parts[: depth + 1])].append(str(path))
+    for place, names in found.items():
+        yield from names if len(names) <= FEW else [f"more than {FEW} files in {place}/"]
+
+
+@functools.cache
+def _of_the_kit() -> frozenset[tuple[str, ...]]:
+    """List what students have from the kit beside the chapters, as parts of paths in it."""
+    there = (*places.ROOT.glob("*"), *places.SUITES.glob("*"))
+    return frozenset(path.relative_to(places.ROOT).parts for path in there)
+
+
 class _Sorted(NamedTuple):
     folders: dict[str, list[Member]]
-    beside: dict[str, list[str]]
+    beside: dict[str, list[PurePosixPath]]
     archives: list[str]
     passed_over: list[str]
 
@@ -151,7 +182,7 @@ def _sorted(members: Iterable[Member]) -> _Sorted:
             if member.name.lower().endswith(ARCHIVES + OTHER_ARCHIVES):
                 found.archives.append(member.name)
             else:
-                found.beside[folder].append(member.path.name)
+                found.beside[folder].append(member.path)
         elif member.strays:
             found.passed_over.append(f"{member.name} leads outside of the archive: pack it anew")
         elif member.hidden:

@@ -589,6 +589,29 @@ def test_modules_beside_the_chapters_are_named(tmp_path, kind):
     assert set(told.unused) == beside
 
 
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+@pytest.mark.parametrize("below", ["", "exercises/"])
+def test_files_further_away_from_the_chapters_are_named(tmp_path, subs, kind, below):
+    names = ("lib/mine.py", "data/deep/readme.txt", "tests/mine.py")
+    of_the_kit = ("tests/conftest.py", "grader/cli.py", "__pycache__/a.pyc", ".git/config")
+    many = (f"many/{n % 7}/{n}.txt" for n in range(300))
+    folder = subs(f"{below}{NAME}", *names, *of_the_kit, *many)
+    if kind == "zip":
+        folder = Path(shutil.make_archive(str(tmp_path / "berta"), "zip", folder))
+    told = Told()
+    [one] = find([folder])
+    one.files(told=told)
+    assert sorted(told.unused) == sorted([*names, "more than 10 files in many/"])
+    assert told.notes == []
+
+
+def test_what_lies_above_the_chapters_is_named_unless_all_have_it(subs):
+    told = Told()
+    [one] = find([subs(f"exercises/{NAME}", "README.md", "pyproject.toml", "essay.docx")])
+    one.files(told=told)
+    assert told.unused == ["essay.docx"]
+
+
 def test_one_file_that_cannot_be_read_costs_its_own_chapter(submission, graded):
     folder = submission("anna")
     (folder / "ex03_masking.py").write_bytes(b"#" * 2**21)
