@@ -8,7 +8,6 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from grader import naming
 from grader.batch.handed_in import times_of_files
 from grader.batch.submissions import Submission
 from grader.chapters import Catalogue, Exercise
@@ -45,13 +44,7 @@ def course_for(
         return None
     if path is not None and asked is None:
         _tell(f"by the rules of {path}")
-    stems = list(known.names())
-
-    def select(names: Sequence[str]) -> list[str]:
-        each = (one for name in names for one in naming.spelled_out(name, stems))
-        return [exercise.full for one in each for exercise in known.select(one)]
-
-    return read(path, select, rules)
+    return read(path, known.names(), rules)
 
 
 def scored(

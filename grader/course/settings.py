@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from grader import naming
 from grader.course.overlay import over
 from grader.course.tables import MOST_DAYS, CourseError, Table, parsed
 from grader.course.times import Times, from_table
@@ -16,8 +17,8 @@ from grader.results import MESSAGES, Messages
 
 NAME = "course.toml"
 FOLLOW_THROUGH = {"none": Fraction(0), "half": Fraction(1, 2), "full": Fraction(1)}
-# from names as `--only` takes them to exercises' full names
-Select = Callable[[Sequence[str]], Sequence[str]]
+# each chapter's stem with the names of its functions
+Names = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,12 @@ class Course:
         return any(week.deadline is not None for week in self.weeks)
 
 
-def read(path: Path | None, select: Select, rules: Sequence[str] = ()) -> Course:
+def read(path: Path | None, known: Names, rules: Sequence[str] = ()) -> Course:
     """Read a course's rules.
 
     Args:
         path: of the file; None if there are only single rules.
-        select: gives the exercises that names of chapters and functions mean.
+        known: each chapter's stem with the names of its functions.
         rules: single ones, `KEY=VALUE`, which count over those of the file.
 
     Raises:
@@ -105,10 +106,10 @@ def read(path: Path | None, select: Select, rules: Sequence[str] = ()) -> Course
     said = over({} if path is None else _tables(path), rules)
     table = Table(said, "--rule" if path is None else path.name)
     course = Course(
-        weeks=_weeks(table.tables("week"), select),
+        weeks=_weeks(table.tables("week"), known),
         late=_late(table.table("late")),
         extensions=_extensions(table.table("extensions")),
-        handed_in=_times(path, table.text("handed_in")),
+        handed_in=_times(path, table.text("handed_in"), list(known)),
         follow_through=FOLLOW_THROUGH[table.one_of("follow_through", tuple(FOLLOW_THROUGH))],
         pass_mark=table.number("pass_mark", most=100),
         messages=table.one_of("messages", MESSAGES),
@@ -130,13 +131,13 @@ def _tables(path: Path) -> dict[str, Any]:
         raise CourseError(f"{path} is no TOML file: {problem}") from problem
 
 
-def _weeks(tables: Sequence[Table], select: Select) -> tuple[Week, ...]:
+def _weeks(tables: Sequence[Table], known: Names) -> tuple[Week, ...]:
     weeks: list[Week] = []
     of: dict[str, int] = {}
     for place, table in enumerate(tables, start=1):
         names = table.names("chapters")
         try:
-            exercises = tuple(select(names))
+            exercises = _selected(names, known)
         except (LookupError, ValueError) as problem:
             raise CourseError(f"{table.where}: chapters: {problem.args[0]}") from problem
         for name in exercises:
@@ -146,6 +147,11 @@ def _weeks(tables: Sequence[Table], select: Select) -> tuple[Week, ...]:
         weeks.append(Week(table.text("title") or f"week {place}", exercises, weight, deadline))
         table.end()
     return tuple(weeks)
+
+
+def _selected(said: Sequence[str], known: Names) -> tuple[str, ...]:
+    each = (one for name in said for one in naming.spelled_out(name, list(known)))
+    return tuple(full for one in each for full in naming.select(one, known))
 
 
 def _late(table: Table) -> Late:
@@ -167,10 +173,10 @@ def _extensions(table: Table) -> dict[str, dict[int, dt.timedelta]]:
     return found
 
 
-def _times(path: Path | None, name: str | None) -> Times | None:
+def _times(path: Path | None, name: str | None, stems: Sequence[str]) -> Times | None:
     """Read the table that lies beside the rules, or here if these are single ones."""
     folder = Path() if path is None else path.parent
-    return None if name is None else from_table(folder / name)
+    return None if name is None else from_table(folder / name, stems)
 
 
 def _refuse_other_weeks(course: Course, where: str) -> None:

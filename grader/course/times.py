@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from grader import naming
 from grader.course.tables import CourseError
-from grader.reports.sheet import delimiter_of
+from grader.reports import sheet
 
 COLUMNS = ("id", "time")
 
@@ -46,38 +46,45 @@ class Times:
         return max((moment for moment in found if moment is not None), default=None)
 
 
-def from_table(path: Path) -> Times:
+def from_table(path: Path, stems: Sequence[str]) -> Times:
     """Read a csv file with the columns `id` and `time`, and `chapter` where they differ.
 
+    Args:
+        path: of the file.
+        stems: the chapters, in order; the table may call them as people do.
+
     Raises:
-        CourseError: it cannot be read, lacks a column, or a time is none.
+        CourseError: it cannot be read, lacks a column, or a time or a chapter is none.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            file.seek(0)
-            reader = csv.DictReader(file, delimiter=delimiter_of(first))
-            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-            rows = list(reader)
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise CourseError(f"{path} cannot be read: {problem}") from problem
+        cells = sheet.read(path)
+    except OSError as problem:
+        raise CourseError(f"{path} cannot be read: {problem.strerror or problem}") from problem
+    except ValueError as problem:
+        raise CourseError(str(problem)) from problem
+    place = {title.casefold(): column for column, title in enumerate(cells.header)}
+    missing = [name for name in COLUMNS if name not in place]
     if missing:
         raise CourseError(f"{path} has no column `{missing[0]}`: it needs {' and '.join(COLUMNS)}")
     found: dict[str, dict[str, dt.datetime]] = {}
-    for number, row in enumerate(rows, start=2):
-        moment = _moment(row["time"] or "", f"{path}, line {number}")
-        found.setdefault(row["id"] or "", {})[row.get("chapter") or ""] = moment
+    for row in range(1, len(cells.rows)):
+        student, time, chapter = (cells.value(row, place.get(c)) for c in (*COLUMNS, "chapter"))
+        try:
+            moment = _moment(time)
+            chapters = naming.chapters(chapter, stems) if chapter else [""]
+        except (LookupError, ValueError) as problem:
+            raise CourseError(f"{path}, line {cells.line(row)}: {problem.args[0]}") from problem
+        found.setdefault(student, {}).update(dict.fromkeys(chapters, moment))
     return Times(found, path.name)
 
 
-def _moment(said: str, where: str) -> dt.datetime:
+def _moment(said: str) -> dt.datetime:
     try:
-        moment = dt.datetime.fromisoformat(said.strip().replace("Z", "+00:00"))
+        moment = dt.datetime.fromisoformat(said.replace("Z", "+00:00"))
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        raise CourseError(
-            f"{where}: `{said}` is no time with its distance from UTC, "
-            "as in 2026-10-05T23:59:00+02:00"
+        raise ValueError(
+            f"`{said}` is no time with its distance from UTC, as in 2026-10-05T23:59:00+02:00"
         )
     return moment

@@ -44,6 +44,10 @@ class Sheet:
         cells = self.rows[row]
         return cells[column].value.strip() if column is not None and column < len(cells) else ""
 
+    def line(self, row: int) -> int:
+        """Return the line of the file that a row begins on, from 1."""
+        return len(re.findall(r"\r\n|\n|\r", self.text[: self.rows[row][0].start])) + 1
+
     def changed(self, values: dict[tuple[int, int], str]) -> bytes:
         """Return the file with new values in some cells, by row and column."""
         text = self.text
@@ -68,16 +72,11 @@ def read(path: Path) -> Sheet:
     data = path.read_bytes()
     codec = _codec(data)
     text = data.decode(codec)
-    delimiter = delimiter_of(text.lstrip("\ufeff").split("\n", 1)[0])
+    delimiter = max(DELIMITERS, key=text.split("\n", 1)[0].count)
     rows = _rows(text, delimiter)
     if not rows:
         raise ValueError(f"{path} is empty")
     return Sheet(text, codec, delimiter, rows)
-
-
-def delimiter_of(header: str) -> str:
-    """Return what stands between the titles of columns."""
-    return max(DELIMITERS, key=header.count)
 
 
 def _codec(data: bytes) -> str:

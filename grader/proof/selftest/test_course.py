@@ -64,16 +64,12 @@ cpu = "Score"
 """
 
 
-def select(names):
-    return [exercise.full for name in names for exercise in catalogue().select(name)]
-
-
 @pytest.fixture
 def rules(tmp_path):
     def write(text, *single):
         file = tmp_path / "course.toml"
         file.write_text(text, encoding="utf-8")
-        return read(file, select, single)
+        return read(file, catalogue().names(), single)
 
     return write
 
@@ -241,8 +237,9 @@ def test_single_rules_count_over_those_of_the_file(rules):
 
 
 def test_single_rules_need_no_file():
-    course = read(None, select, ['week=[{chapters="ex01_scores", weight=10}]', "messages=none"])
-    assert course.exercises == tuple(select(["ex01_scores"]))
+    single = ['week=[{chapters="ex01_scores", weight=10}]', "messages=none"]
+    course = read(None, catalogue().names(), single)
+    assert course.exercises == tuple(one.full for one in catalogue().select("ex01_scores"))
     assert course.messages == "none"
 
 
@@ -357,7 +354,7 @@ def test_times_from_a_table(tmp_path):
         "id,time,chapter\nanna,2026-10-05T20:00:00Z,ex01_scores\n"
         "anna,2026-10-06T20:00:00+02:00,ex02_scaling\nberta,2026-10-01T00:00:00+00:00,\n"
     )
-    times = from_table(file)
+    times = from_table(file, [*catalogue().names()])
     both = ["ex01_scores.dot_product", "ex02_scaling.scaled_scores"]
     assert times.of("anna", both[:1]) == dt.datetime(2026, 10, 5, 20, tzinfo=dt.timezone.utc)
     assert times.of("anna", both) == dt.datetime(2026, 10, 6, 18, tzinfo=dt.timezone.utc)
@@ -366,7 +363,7 @@ def test_times_from_a_table(tmp_path):
     for text, says in [("id\nanna\n", "no column `time`"), ("id,time\nanna,x\n", "line 2: `x`")]:
         file.write_text(text)
         with pytest.raises(CourseError, match=says):
-            from_table(file)
+            from_table(file, [*catalogue().names()])
 
 
 def last_changed(path):
@@ -458,7 +455,30 @@ def test_both_uploads_of_one_student_are_meant():
 def test_what_windows_writes_in_front_of_a_file_is_no_rule(tmp_path):
     file = tmp_path / "course.toml"
     file.write_text("pass_mark = 60\n", encoding="utf-8-sig")
-    assert read(file, select).pass_mark == 60
+    assert read(file, catalogue().names()).pass_mark == 60
+
+
+@pytest.mark.parametrize("chapter", ["ex01", "1", "ex01_scores.py", " EX1 ", "ex01..ex02"])
+def test_a_table_of_times_calls_chapters_as_people_do(tmp_path, chapter):
+    file = tmp_path / "times.csv"
+    rows = f"ID ; Time;Chapter\n J\u00fcrgen ; 2026-10-14T00:00:00+02:00 ;{chapter}\n"
+    file.write_bytes(rows.encode("cp1252"))
+    times = from_table(file, [*catalogue().names()])
+    moment = dt.datetime.fromisoformat("2026-10-14T00:00:00+02:00")
+    assert times.of("J\u00fcrgen", ["ex01_scores.dot_product"]) == moment
+    later = times.of("J\u00fcrgen", ["ex02_scaling.scale_scores"])
+    assert later == (moment if ".." in chapter else None)
+
+
+def test_what_is_no_chapter_in_a_table_of_times_is_said_with_its_line(tmp_path):
+    file = tmp_path / "times.csv"
+    for chapter in ("ex77", "dot_product"):
+        file.write_text(
+            "id,time,chapter\n\nanna,2026-10-05T20:00:00Z,ex01\n"
+            f"berta,2026-10-05T20:00:00Z,{chapter}\n"
+        )
+        with pytest.raises(CourseError, match=f"line 4: no chapter is called `{chapter}`"):
+            from_table(file, [*catalogue().names()])
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -466,7 +486,7 @@ def test_a_table_of_times_of_any_spreadsheet(tmp_path, separator):
     file = tmp_path / "times.csv"
     rows = [["id", "time"], ["anna", "2026-10-05T20:00:00Z"]]
     file.write_text("".join(separator.join(row) + "\r\n" for row in rows), "utf-8-sig")
-    assert from_table(file).students == ("anna",)
+    assert from_table(file, [*catalogue().names()]).students == ("anna",)
 
 
 def test_a_table_of_times_is_held_against_who_is_there(submission, tmp_path, capsys):
