@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from grader.batch.handed_in import times_of_files
+from grader.batch.names import listed
 from grader.batch.submissions import Submission
 from grader.chapters import Catalogue, Exercise
 from grader.course.rules import applied, total, unknown_students
@@ -127,13 +128,16 @@ def _tell_of_columns(course: Course, known: Sequence[str]) -> None:
 
 
 def _tell_of_others(times: Times, run: Run) -> None:
-    """Say who is in the table of times and hands in nothing, or the other way round."""
+    """Say who is in the table of times and hands in nothing, or the other way round, or twice."""
     meant = meant_by(times.students, [one.identity for one in run.submissions])
     handed_in = {one.identity for one in run.submissions if not one.problem}
     for student in sorted(set(times.students) - set(meant.values())):
         _tell(f"`{student}` stands in {times.name}, and no submission is called so, or several")
     for student in sorted(handed_in - set(meant)):
         _tell(f"`{student}` does not stand in {times.name}: taken as in time")
+    if times.several:
+        _tell(f"{times.name} has several times of one chapter, the latest counts: "
+              f"{listed(times.several)}")  # fmt: skip
 
 
 def _out_of(course: Course | None, exercises: Sequence[Exercise]) -> Fraction:

@@ -19,10 +19,16 @@ class Times:
     Args:
         by_chapter: for each student the moments by chapter; "" stands for all of them.
         name: of the table that says so; nothing if it is the files themselves.
+        several: those for whom it says several for one chapter, as for several attempts.
     """
 
-    def __init__(self, by_chapter: Mapping[str, Mapping[str, dt.datetime]], name: str = "") -> None:
-        self._by_chapter, self.name = by_chapter, name
+    def __init__(
+        self,
+        by_chapter: Mapping[str, Mapping[str, dt.datetime]],
+        name: str = "",
+        several: Sequence[str] = (),
+    ) -> None:
+        self._by_chapter, self.name, self.several = by_chapter, name, several
 
     def by_identity(self, meant: Mapping[str, str]) -> Times:
         """Return the same by what submissions are called.
@@ -49,6 +55,8 @@ class Times:
 def from_table(path: Path, stems: Sequence[str]) -> Times:
     """Read a csv file with the columns `id` and `time`, and `chapter` where they differ.
 
+    Of several attempts the latest counts, as it is what was handed in in the end.
+
     Args:
         path: of the file.
         stems: the chapters, in order; the table may call them as people do.
@@ -67,6 +75,7 @@ def from_table(path: Path, stems: Sequence[str]) -> Times:
     if missing:
         raise CourseError(f"{path} has no column `{missing[0]}`: it needs {' and '.join(COLUMNS)}")
     found: dict[str, dict[str, dt.datetime]] = {}
+    several: dict[str, None] = {}
     for row in range(1, len(cells.rows)):
         student, time, chapter = (cells.value(row, place.get(c)) for c in (*COLUMNS, "chapter"))
         try:
@@ -74,8 +83,12 @@ def from_table(path: Path, stems: Sequence[str]) -> Times:
             chapters = naming.chapters(chapter, stems) if chapter else [""]
         except (LookupError, ValueError) as problem:
             raise CourseError(f"{path}, line {cells.line(row)}: {problem.args[0]}") from problem
-        found.setdefault(student, {}).update(dict.fromkeys(chapters, moment))
-    return Times(found, path.name)
+        known = found.setdefault(student, {})
+        for stem in chapters:
+            if known.setdefault(stem, moment) != moment:
+                several[student] = None
+                known[stem] = max(known[stem], moment)
+    return Times(found, path.name, tuple(several))
 
 
 def _moment(said: str) -> dt.datetime:

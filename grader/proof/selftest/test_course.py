@@ -481,6 +481,19 @@ def test_what_is_no_chapter_in_a_table_of_times_is_said_with_its_line(tmp_path):
             from_table(file, [*catalogue().names()])
 
 
+@pytest.mark.parametrize("latest_last", [True, False])
+def test_of_several_attempts_the_latest_counts_and_it_is_said(tmp_path, rules, capsys, latest_last):
+    rows = ["anna,2026-10-01T00:00:00Z", "anna,2026-10-07T00:00:00Z"][:: 1 if latest_last else -1]
+    twice = ["berta,2026-10-01T00:00:00Z"] * 2
+    (tmp_path / "times.csv").write_text("\n".join(["id,time", *rows, *twice, ""]))
+    course = rules('handed_in = "times.csv"\n' + FOUR_WEEKS)
+    anna, berta = scored(course, run_of(anna=(), berta=()), []).submissions
+    assert anna.notes == ("scores: 2 days late, 20 % less",)
+    assert berta.notes == ()
+    said = capsys.readouterr().err.splitlines()
+    assert "grader: times.csv has several times of one chapter, the latest counts: anna" in said
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_table_of_times_of_any_spreadsheet(tmp_path, separator):
     file = tmp_path / "times.csv"
