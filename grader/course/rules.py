@@ -125,7 +125,8 @@ def _days_late(week: Week, more: dt.timedelta, late: Late, handed_in: dt.datetim
     """Count the days after the deadline that have begun."""
     if week.deadline is None or handed_in is None:
         return 0
-    over = handed_in - (week.deadline + more)
+    # in this order: a deadline that means none may be of the last day that there is
+    over = handed_in - week.deadline - more
     return math.ceil(over / DAY) if over > late.grace else 0
 
 

@@ -150,6 +150,12 @@ def test_extensions_are_for_every_week_or_for_one(rules):
     assert unknown_students(course, run_of(anna=(), carl=())) == ["berta"]
 
 
+def test_a_deadline_that_means_none_can_be_extended(rules):
+    week = '[[week]]\nchapters = "ex01_scores"\nweight = 10\ndeadline = 9999-12-31T23:59:59Z\n'
+    course = rules(f"{week}[extensions]\nanna = 5\n")
+    assert scores(course, run_of(anna=()), handed_in(anna=8)) == {"anna": 10}
+
+
 def test_being_late_is_said(rules):
     run = applied(rules(FOUR_WEEKS), run_of(anna=()), handed_in(anna=1.5))
     assert run.submissions[0].notes == ("scores: 2 days late, 20 % less",)
