@@ -79,7 +79,7 @@ class Table:
         return {name: inner.text(name) or "" for name in inner.own_keys()}
 
     def names(self, key: str) -> list[str]:
-        """Return one name or a list of them, and never none.
+        """Return one name or a list of them, and never none or an empty one.
 
         Raises:
             CourseError: there is none.
@@ -87,7 +87,7 @@ class Table:
         says = 'names, as in "ex01..ex03" or ["ex04_softmax", "causal_mask"]'
         said = self._take(key, (str, list), says)
         names = [said] if isinstance(said, str) else said
-        if not names or not all(isinstance(one, str) for one in names):
+        if not names or not all(isinstance(one, str) and one.strip(" ,") for one in names):
             raise self._wrong(key, says)
         return list(names)
 
