@@ -151,7 +151,7 @@ def _weeks(tables: Sequence[Table], known: Names) -> tuple[Week, ...]:
 
 def _selected(said: Sequence[str], known: Names) -> tuple[str, ...]:
     each = (one for name in said for one in naming.spelled_out(name, list(known)))
-    return tuple(full for one in each for full in naming.select(one, known))
+    return tuple(dict.fromkeys(full for one in each for full in naming.select(one, known)))
 
 
 def _late(table: Table) -> Late:

@@ -329,6 +329,7 @@ weight = 20
         (WEEKS_OF_30, (), 30),
         (WEEKS_OF_30, ("--only", "ex01"), 10),
         (WEEKS_OF_30.replace("weight = 20", ""), ("--only", "ex02"), 8),
+        (WEEKS_OF_30.replace("weight = 20", "").replace('"]', '", "ex03", "ex02..ex03"]'), (), 32),
         ("", ("--only", "dot_product"), 1),
         ("", (), 100),
     ],
