@@ -72,23 +72,20 @@ def grade(request: GradeRequest) -> int:
     _refuse_lonely(request, shard)
     told = Told(most=sys.maxsize)
     everything = find(request.paths, told)
-    for sentence in told.notes:
-        _tell(sentence)
     batch = sorted_out(everything, request.duplicates)
-    if request.duplicates is None:
-        _say_several(batch)
+    _tell(*told.notes, *([] if request.duplicates else _several(batch)))
     by = keys(batch, shard)
     submissions = [one for one in batch if shard.holds(by[one.identity])]
     if not shard.is_whole:
         _tell(f"{shard}: {len(submissions) or 'none'} of the {len(batch)} submissions")
     count = len(submissions)
-    reports = reports_for(request.wanted, count)
+    wanted = request.wanted
+    reports = reports_for(wanted, count)
     known = catalogue()
     handed_in = (one.path for one in everything)
-    reports.refuse_overwriting((*request.wanted.read, request.results, *handed_in))
-    asked = request.wanted.course
-    whose = [] if asked or request.wanted.is_for_one else _folders(request.paths, everything)
-    course = course_for(asked, request.wanted.rules, whose, known)
+    reports.refuse_overwriting((*wanted.read, request.results, *handed_in))
+    whose = [] if wanted.course or wanted.is_for_one else _folders(request.paths, everything)
+    course = course_for(wanted.course, wanted.rules, whose, known)
     chosen = _chosen(known, request.only, course)
     named = bool(request.only or (course and course.weeks))
     unchanged, problem = 0, None
@@ -112,6 +109,7 @@ def grade(request: GradeRequest) -> int:
         run = replace(run, submissions=best)
     elsewhere = [identity for identity, key in by.items() if not shard.holds(key)]
     run = reports.with_absent(scored(course, run, chosen, submissions), elsewhere)
+    _tell(*reports.in_doubt(run))
     try:
         reports.write(run)
     finally:  # in this order: nobody may read on what is printed
@@ -155,8 +153,7 @@ def _run_here(
     usable = try_devices(devices, isolation, limits.memory, by_name=by_name)
     _refuse(request, usable)
     devices, said = usable.devices, {**said, **dict.fromkeys(usable.reasons, "absent")}
-    for sentence in usable.sentences:
-        _tell(sentence)
+    _tell(*usable.sentences)
     if usable.jobs(jobs) < jobs:
         _tell(f"{usable.most} at a time: the device's memory holds no more of {limits.memory} MB")
         jobs = usable.jobs(jobs)
@@ -214,10 +211,10 @@ def _grade_part(request: GradeRequest, shard: Shard, file: Path, jobs: int, seed
     return ""
 
 
-def _say_several(batch: Sequence[Submission]) -> None:
+def _several(batch: Sequence[Submission]) -> Iterator[str]:
     for together in several(batch):
         names = listed([one.path.name for one in together])
-        _tell(f"{names} look like one student's: --duplicates latest, best or refuse")
+        yield f"{names} look like one student's: --duplicates latest, best or refuse"
 
 
 def _refuse_lonely(request: GradeRequest, shard: Shard) -> None:
@@ -259,8 +256,9 @@ def _folders(paths: Sequence[Path], batch: Sequence[Submission]) -> list[Path]:
     return [path for path in whole if path.is_dir() and path not in handed_in]
 
 
-def _tell(sentence: str) -> None:
-    print(f"grader: {for_log(sentence)}", file=sys.stderr)
+def _tell(*sentences: str) -> None:
+    for sentence in sentences:
+        print(f"grader: {for_log(sentence)}", file=sys.stderr)
 
 
 def _run(

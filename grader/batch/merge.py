@@ -55,7 +55,7 @@ def merge(request: MergeRequest) -> int:
     named = begun[0].record.exercises
     run = scored(course, run, [one for one in known.exercises() if one.full in named])
     run = reports.with_absent(run)
-    for sentence in (*differing_machines(begun), *map(str, gaps)):
+    for sentence in (*differing_machines(begun), *map(str, gaps), *reports.in_doubt(run)):
         _tell(sentence)
     try:
         reports.write(run)

@@ -61,10 +61,12 @@ class Reports:
     Attributes:
         writers: for each report.
         roster: who is in the course, if anybody has said so.
+        table: the name of the table that says so; nothing if it is a gradebook.
     """
 
     writers: Sequence[tuple[Writer, Path]]
     roster: Roster | None
+    table: str = ""
 
     def refuse_overwriting(self, read: Iterable[Path | None]) -> None:
         """Say that a report would take the place of another one, or of what it is made from.
@@ -112,6 +114,20 @@ class Reports:
         there = [*(one.identity for one in run.submissions), *elsewhere]
         return replace(run, absent=tuple(self.roster.absent(there)))
 
+    def in_doubt(self, run: Run) -> list[str]:
+        """Say which submissions are of nobody on a roster: who is absent may be one of these.
+
+        A gradebook's own report says it.
+        """
+        if self.roster is None or not self.table:
+            return []
+        found = {one.identity: self.roster.find(one.identity) for one in run.submissions}
+        return [
+            f"{identity} is matched with nobody of {self.table}: {why}"
+            for identity, why in found.items()
+            if isinstance(why, str)
+        ]
+
 
 def reports_for(asked: Wanted, submissions: int) -> Reports:
     """Say for every report who writes it and where to, and read what that takes.
@@ -131,6 +147,7 @@ def reports_for(asked: Wanted, submissions: int) -> Reports:
     if asked.compares:
         forms |= comparing(forms["html"])
     roster = None if asked.roster is None else read_roster(asked.roster)
+    table = "" if asked.roster is None else asked.roster.name
     if asked.gradebook is not None:
         if not {"csv", "html", "class", "json"} & {form for form, _ in wanted}:
             raise ValueError(
@@ -140,7 +157,7 @@ def reports_for(asked: Wanted, submissions: int) -> Reports:
         export = read(asked.gradebook, asked.assignment)
         forms["csv"] = gradebook.writer(export)
         roster = roster or export.roster
-    return Reports(list(_writers(wanted, forms, submissions)), roster)
+    return Reports(list(_writers(wanted, forms, submissions)), roster, table)
 
 
 def _writers(

@@ -16,13 +16,15 @@ from grader.reports.sheet import Sheet
 
 IDENTIFIERS = ("ID", "SIS User ID", "SIS Login ID", "Integration ID", "ID number", "Username",
                "Email address")  # fmt: skip
-# titles of columns in a table of one's own, in small letters
-NAMES = ("name", "full name", "student", "student name")
-GIVEN = ("first name", "firstname", "given name", "first")
-FAMILY = ("last name", "lastname", "family name", "surname", "last")
+# titles of columns in a table of one's own, in small letters, in English and in German
+NAMES = ("name", "full name", "student", "student name", "vollständiger name")
+GIVEN = ("first name", "firstname", "given name", "first", "vorname", "vornamen")
+FAMILY = ("last name", "lastname", "family name", "surname", "last", "nachname", "familienname")
 OWN_IDENTIFIERS = (
     "id", "number", "student id", "student number", "matriculation number", "login", "username",
-    "user", "email", "e-mail", "mail", "email address", "github",
+    "user", "email", "e-mail", "mail", "email address", "github", "id-nummer", "matrikelnummer",
+    "matrikelnr.", "matr.-nr.", "matrikel", "anmeldename", "benutzername", "kennung",
+    "e-mail-adresse", "e-mailadresse", "emailadresse",
 )  # fmt: skip
 ASSIGNMENT = re.compile(r".+ \(\d+\)")
 
@@ -83,6 +85,8 @@ def read_roster(path: Path) -> Roster:
     name, given, family = (
         next(iter(_called(cells, titles)), None) for titles in (NAMES, GIVEN, FAMILY)
     )
+    if given is not None and family is None:
+        name, family = None, name  # as in Name;Vorname
     if name is None and family is None and not identifying:
         raise ValueError(
             f"{path}: its first row has to name columns, such as name, email or login, "

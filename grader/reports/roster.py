@@ -65,7 +65,15 @@ class Roster:
         for rows, count in doubtful.items():
             if count >= len(rows):
                 known |= rows
-        return [one.name or one.number for one in self.students if one.row not in known]
+        return [self._told(one) for one in self.students if one.row not in known]
+
+    def _told(self, student: Student) -> str:
+        """Call a student by name, and two of one name by what tells them apart, too."""
+        name = student.name or student.number
+        if len(self._named(student.name)) < 2 or not student.identifiers:
+            return name
+        emails = (text for text in student.identifiers if "@" in text)
+        return f"{name} ({next(emails, student.identifiers[0])})"
 
     def _of_one_name(self, identity: str) -> frozenset[int]:
         """Return the rows of those who may be meant, where their names are the same."""

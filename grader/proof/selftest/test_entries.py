@@ -757,6 +757,7 @@ def test_what_goes_to_one_student_names_what_was_not_used(submission, tmp_path):
 def test_what_is_passed_over_and_who_is_absent_is_in_the_reports(submission, tmp_path, capsys):
     folder = submission("anna").parent
     submission("bob")
+    submission("dora")
     (folder / "notes.txt").write_bytes(TEXT)
     (tmp_path / "roster.csv").write_text("login\nanna\nbob\ncarl\n")
     forms = {form: tmp_path / f"report.{form}" for form in ("json", "html", "class")}
@@ -766,7 +767,11 @@ def test_what_is_passed_over_and_who_is_absent_is_in_the_reports(submission, tmp
     graded = ["grade", str(folder), "--only", "dot_product", *kept, *roster, *reports]
     for command in (graded, ["merge", str(tmp_path / "kept.db"), *roster, *reports]):
         assert main(command) == 0
-        said = capsys.readouterr().out.splitlines()
+        out, err = capsys.readouterr()
+        said = out.splitlines()
+        assert [line for line in err.splitlines() if "is matched" in line] == [
+            "grader: dora is matched with nobody of roster.csv: no student is called so"
+        ]
         assert "passed over: notes.txt" in said
         assert "handed in nothing: carl" in said
         for form in ("json", "class"):

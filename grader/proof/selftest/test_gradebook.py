@@ -231,7 +231,8 @@ def test_through_the_format(tmp_path, capsys):
         "grades.csv: \\x1b[2J is not filled in: no student is called so\n"
         "grades.csv: 1 of 6 students filled in, out of 20\n"
         "grades.csv: handed in nothing: "
-        'Müller, Jörg; O\'Brien, "Pat"; Lee, An; Lee, An; Student, Test\n'
+        'Müller, Jörg; O\'Brien, "Pat"; Lee, An (an1@uni.edu); Lee, An (an2@uni.edu); '
+        "Student, Test\n"
     )
 
 
@@ -256,6 +257,8 @@ def test_sheets_are_read_as_the_csv_module_does(seed, tmp_path):
     assert list(csv.reader(io.StringIO(changed.decode(), newline=""))) == want
 
 
+ABSENT = ["Müller, Jörg", 'O\'Brien, "Pat"', "Lee, An (an1@uni.edu)", "Lee, An (an2@uni.edu)",
+          "Student, Test"]  # fmt: skip
 PAGES = {"class": "class.json", "html": "class.html", "json": "scores.json"}
 
 
@@ -271,7 +274,7 @@ def test_the_class_page_names_who_is_absent(tmp_path, export):
     run = told.with_absent(run)
     told.write(run)
     names = json.loads((tmp_path / "class.json").read_bytes())["absent"]
-    everybody = ["<b>Müller, Jörg", 'O\'Brien, "Pat"', "Lee, An", "Lee, An", "Student, Test"]
+    everybody = [name.replace("Müller", "<b>Müller") for name in ABSENT]
     assert names == (everybody if export == CANVAS else ["Jörg <b>Müller", "Maria de la Cruz"])
     assert json.loads((tmp_path / "scores.json").read_bytes())["absent"] == names
     page = (tmp_path / "class.html").read_text(encoding="utf-8")
@@ -309,17 +312,35 @@ def test_a_gradebook_needs_a_report_that_it_tells_something(tmp_path):
         ("Last Name;First Name;Login\nDoe;Jane;jd1\nMüller;Jörg;jm2\n", ["Müller, Jörg"]),
         ("Name,Section,Email\nJane Doe,A,jd1\nJörg Müller,B,jm2\n", ["Jörg Müller"]),
         ("email\njdoe@uni.edu\njm@uni.edu\n\n", ["jm@uni.edu"]),
-        (CANVAS, ["Müller, Jörg", 'O\'Brien, "Pat"', "Lee, An", "Lee, An", "Student, Test"]),
+        ("Nachname;Vorname;E-Mail\nDoe;Jane;jd\nMüller;Jörg;jm@x\n", ["Müller, Jörg"]),
+        ("Name;Vorname;Matrikelnummer\nDoe;Jane;12\nMüller;Jörg;13\n", ["Müller, Jörg"]),
+        ("Vollständiger Name;E-Mail-Adresse\nDoe Jane;a@x\nM J;m@x\n", ["M J"]),
+        (CANVAS, ABSENT),
         (MOODLE, ["Jörg Müller", "Maria de la Cruz"]),
     ],
-    ids=["names", "two columns", "sections", "emails", "Canvas", "Moodle"],
-)
+    ids=["names", "two columns", "sections", "emails", "German", "German, family names",
+         "German Moodle", "Canvas", "Moodle"],
+)  # fmt: skip
 def test_any_table_says_who_is_in_the_course(tmp_path, table, absent):
     (tmp_path / "roster.csv").write_text(table, encoding="utf-8")
     told = reports_for(Wanted((), roster=tmp_path / "roster.csv"), 2)
     who = "Jane Doe" if "email\njdoe" not in table else "jdoe"
     run = Run("0", "0", 1, {"cpu": "run", "cuda": "absent"}, (graded(who), graded("nobody")))
     assert list(told.with_absent(run).absent or ()) == absent
+    assert told.in_doubt(run) == [
+        "nobody is matched with nobody of roster.csv: no student is called so"
+    ]
+
+
+def test_two_of_one_name_are_told_apart_and_who_is_in_doubt_is_said(tmp_path):
+    table = "name,email\nJane Doe,a@x\nJane Doe,b@x\nVera Roe,v@x\n"
+    (tmp_path / "roster.csv").write_text(table, encoding="utf-8")
+    told = reports_for(Wanted((), roster=tmp_path / "roster.csv"), 2)
+    run = Run("0", "0", 1, {"cpu": "run"}, (graded("jane_doe"), graded("Vera Roe")))
+    assert told.with_absent(run).absent == ("Jane Doe (a@x)", "Jane Doe (b@x)")
+    assert told.in_doubt(run) == [
+        "jane_doe is matched with nobody of roster.csv: 2 students could be meant"
+    ]
 
 
 def test_two_of_one_name_are_not_absent_where_two_have_handed_in(tmp_path):
