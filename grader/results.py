@@ -134,19 +134,25 @@ class ExerciseResult:
 
     def earned(self, device: str) -> Fraction:
         """Share the points among the checks; nothing before every core check has passed."""
-        ran = [(check.core, check.passed) for check in self.on(device)]
-        own = self._shared(ran, self.due(device))
-        if self.kept == 1 and not self.credit:
-            return own
-        credited = own + self.credit * (self.follow_through(device) - own)
-        return Fraction(round(self.kept * credited * 100), 100)
+        return self._counted(device, self.credit)
 
     def follow_through(self, device: str) -> Fraction:
-        """Share the points as if the earlier functions were right that make checks of it fail."""
-        ran = self.on(device)
-        return self._shared(
-            [(check.core, check.passed or check.follows) for check in ran], self.due(device)
-        )
+        """Share the points as if the earlier functions were right that make checks of it fail.
+
+        It is as late as it is: what earlier slips have cost is all that is between this and what
+        is earned.
+        """
+        return self._counted(device, Fraction(1))
+
+    def _counted(self, device: str, credit: Fraction) -> Fraction:
+        ran, due = self.on(device), self.due(device)
+        own = self._shared([(check.core, check.passed) for check in ran], due)
+        if self.kept == 1 and not credit:
+            return own
+        right = [(check.core, check.passed or check.follows) for check in ran]
+        counted = own + credit * (self._shared(right, due) - own)
+        exact = self.kept == credit == 1
+        return counted if exact else Fraction(round(self.kept * counted * 100), 100)
 
     def _shared(self, ran: Sequence[tuple[bool, bool]], due: int) -> Fraction:
         if not ran or any(core and not passed for core, passed in ran):

@@ -171,6 +171,21 @@ def test_follow_through(rules, credit, lost):
     assert scores(course, run, Times({}))["anna"] == 100 - Fraction(worth * lost, 4)
 
 
+def test_the_follow_through_score_is_as_late_as_the_score(rules):
+    run, times = run_of(anna=("ex02_scaling.scaled_scores",)), handed_in(anna=4.5)
+
+    def told(credit):
+        course = rules(FOUR_WEEKS, f"follow_through={credit}")
+        [anna] = applied(course, run, times).submissions
+        return anna.score("cpu"), anna.follow_through("cpu")
+
+    found = {credit: told(credit) for credit in ("none", "half", "full")}
+    full, through = found["full"]
+    assert full == through == pytest.approx(90, abs=0.05)
+    assert {through for _, through in found.values()} == {full}
+    assert found["none"][0] < found["half"][0] < full
+
+
 def test_students_see_what_the_course_shows(rules):
     run = run_of(anna=("ex04_softmax.softmax",))
 
