@@ -24,7 +24,7 @@ from grader.judging.run import Setting, run
 from grader.suite.check import Check
 from grader.suite.compare import Finding
 from grader.suite.expected import Tape
-from grader.trouble import BrokenFile, Hangs, Lost, TimeLimit
+from grader.trouble import BrokenFile, Hangs, HangsError, Lost, TimeLimit
 
 # so many times may the spare world be lost before nothing more is looked into
 SPARES = 2
@@ -164,8 +164,7 @@ class Judge:
         slip: Slip | None = None
         call = outcome.call = answer.last_call(check.exercise)
         judged = outcome.verdict in ("failed", "error", "forbidden")
-        judged = judged and not outcome.fault and outcome.stuck_at is None
-        if judged and not isinstance(outcome.error, BrokenFile):
+        if judged and not outcome.fault and not isinstance(outcome.error, BrokenFile | HangsError):
             exercise = self.catalogue.exercise(check.full_exercise)
             # what runs here again may print or warn, and has done so already
             with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
@@ -183,6 +182,10 @@ class Judge:
         if self._in_vain >= SPARES:
             return None
         try:
+            if outcome.stuck_at is not None:
+                # who waits for it is known, but not whether it is all that is wanting
+                outcome.follows = not self.proving and bool(self.blame.culprits(check, exercise))
+                return None
             if not self.proving:
                 suspects = self.blame.suspects(check, exercise, outcome)
                 outcome.blame = suspects or self.blame.culprits(check, exercise)
@@ -190,6 +193,7 @@ class Judge:
                 if not outcome.blame:
                     outcome.blame = self.blame.lets_through(check, exercise, outcome)
                     outcome.let_through = bool(outcome.blame)
+                outcome.follows = bool(outcome.blame) and not outcome.suspects
             if not outcome.blame and check.telling:
                 refused = outcome.error is not None
                 if refused and self.other_calls.in_another_order(exercise, outcome, call):

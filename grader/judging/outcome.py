@@ -52,6 +52,7 @@ class Outcome:
         blame: the earlier exercises that alone make this check fail.
         tried: what came to light when the answer was called in other ways.
         suspects: whether this is only likely, because nothing could stand in for them.
+        follows: whether it has been run, and passes, with what is to blame put right.
         let_through: whether what is to blame had to refuse a misfit, and did not.
         beside_the_point: whether what is known of what was found would mislead, because an earlier
             check has found what comes first: wrong values before a cost, or that it always stops.
@@ -74,6 +75,7 @@ class Outcome:
     blame: tuple[str, ...] = ()
     tried: Common | None = None
     suspects: bool = False
+    follows: bool = False
     let_through: bool = False
     beside_the_point: bool = False
     notes: tuple[Mistake, ...] = ()

@@ -21,11 +21,5 @@ def check_result(
     """
     return CheckResult(
         check.name, device, outcome.verdict, check.core, outcome.message[:longest], outcome.slip,
-        waits_for(check, outcome), check.about, _follows(outcome),
+        waits_for(check, outcome), check.about, outcome.follows,
     )  # fmt: skip
-
-
-def _follows(outcome: Outcome) -> bool:
-    """Tell whether a check has been run, and passed, with what is to blame put right."""
-    tried = outcome.verdict in ("failed", "error", "forbidden") and not outcome.suspects
-    return tried and bool(outcome.blame) and outcome.stuck_at is None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from grader import places
 from grader.chapters import World, catalogue
 from grader.judging.judge import Judge
+from grader.judging.result import check_result
 
 
 def judged(folder, exercise):
@@ -79,3 +83,21 @@ def test_who_was_blamed_last_need_not_have_a_part_in_another_check(submission, s
                 blame[check.name] = outcome.blame
     assert blame["predict_not_like"] == ("ex07_model.mean_pool",)
     assert blame["predict_leaves_each_training_flag"] == ()
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_who_waits_for_what_is_not_started_is_tried_with_that_put_right(
+    submission, solution, right
+):
+    text, stub = solution("ex02_scaling"), (places.EXERCISES / "ex01_scores.py").read_text("utf-8")
+    scale = "scale_scores(dot_product_scores(query, key), key.shape[-1])"
+    assert text.count(scale) == 1
+    if not right:
+        text = text.replace(scale, "dot_product_scores(query, key)")
+    folder = submission("not_begun", ex01_scores=stub, ex02_scaling=text)
+    judge, failed = judged(folder, "ex02_scaling.scaled_scores")
+    assert {outcome.stuck_at for outcome in failed} == {"ex01_scores.dot_product_scores"}
+    assert all(outcome.follows == right for outcome in failed)
+    checks = judge.catalogue.exercise("ex02_scaling.scaled_scores").checks
+    [told] = {check_result(one, judge.judge(one), "cpu").because for one in checks if one.core}
+    assert told == ("ex01_scores.dot_product_scores",)
