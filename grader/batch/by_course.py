@@ -16,6 +16,7 @@ from grader.course.rules import applied, total, unknown_students
 from grader.course.settings import NAME, Course, read
 from grader.course.tables import CourseError, did_you_mean
 from grader.course.times import Times
+from grader.naming import in_words
 from grader.reports import csv_report
 from grader.reports.text import for_log
 from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
@@ -120,11 +121,17 @@ def score_of(
 
 
 def _tell_of_columns(course: Course, known: Sequence[str]) -> None:
-    """Say which columns have another name, and are not there."""
+    """Say which columns have another name and are not there, and which have one name together."""
     for name in course.columns:
         if name not in known:
             meant = did_you_mean(name, known)
             _tell(f"[columns] `{name}`: the csv report has no such column{meant}")
+    called: dict[str, list[str]] = {}
+    for name in known:
+        called.setdefault(course.columns.get(name, name), []).append(f"`{name}`")
+    for title, alike in called.items():
+        if len(alike) > 1:
+            _tell(f"[columns] {in_words(alike)} would be called `{title}`: give each its own name")
 
 
 def _tell_of_others(times: Times, run: Run) -> None:

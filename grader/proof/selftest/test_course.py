@@ -559,6 +559,15 @@ def test_a_column_that_is_not_there_is_said(submission, tmp_path, capsys):
     ]
 
 
+def test_two_columns_of_one_name_are_said(rules, capsys):
+    course = rules('[columns]\ncpu = "Score"\nmax = "Score"\nseed = "id"\nunused = "files"')
+    scored(course, run_of(anna=()), [])
+    assert capsys.readouterr().err.splitlines() == [
+        "grader: [columns] `id` and `seed` would be called `id`: give each its own name",
+        "grader: [columns] `cpu` and `max` would be called `Score`: give each its own name",
+    ]
+
+
 def test_a_merge_says_by_which_rules_scores_were(submission, tmp_path, capsys):
     folder = submission("class/anna").parent
     submission("class/berta")
