@@ -26,6 +26,8 @@ OWN_IDENTIFIERS = (
     "matrikelnr.", "matr.-nr.", "matrikel", "anmeldename", "benutzername", "kennung",
     "e-mail-adresse", "e-mailadresse", "emailadresse",
 )  # fmt: skip
+# whom Canvas adds to every gradebook that an instructor has seen as students do
+TEST_STUDENT = "Student, Test"
 ASSIGNMENT = re.compile(r".+ \(\d+\)")
 
 
@@ -156,10 +158,11 @@ def _points_row(cells: Sheet) -> int | None:
 
 def _canvas_students(cells: Sheet, points: int) -> list[Student]:
     """List those below the row of points."""
+    names = {row: _canvas_name(cells, row) for row in range(points + 1, len(cells.rows))}
     return [
         Student(row, cells.value(row, _column(cells, "ID")),
-                _identifiers(cells, row), _canvas_name(cells, row))
-        for row in range(points + 1, len(cells.rows))
+                _identifiers(cells, row), name, name != TEST_STUDENT)
+        for row, name in names.items()
     ]  # fmt: skip
 
 

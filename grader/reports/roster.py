@@ -20,12 +20,14 @@ class Student:
         number: the platform's own number of the student, as it stands in file names.
         identifiers: what names the student and nobody else: login, email, student number.
         name: the full name; with a comma, the family name is first.
+        is_real: False for the one that Canvas gives instructors to see a course as students do.
     """
 
     row: int
     number: str
     identifiers: tuple[str, ...]
     name: str
+    is_real: bool = True
 
 
 class Roster:
@@ -65,7 +67,8 @@ class Roster:
         for rows, count in doubtful.items():
             if count >= len(rows):
                 known |= rows
-        return [self._told(one) for one in self.students if one.row not in known]
+        there = (one for one in self.students if one.is_real)
+        return [self._told(one) for one in there if one.row not in known]
 
     def _told(self, student: Student) -> str:
         """Call a student by name, and two of one name by what tells them apart, too."""
