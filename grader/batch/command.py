@@ -93,9 +93,7 @@ def grade(request: GradeRequest) -> int:
         if request.cluster is not None:
             run = _run_in_parts(request, request.cluster, count)
         else:
-            part = BatchPart(
-                shard, by, submissions, told.unused, "" if course is None else course.name
-            )
+            part = BatchPart(shard, by, submissions, told.unused, course)
             run, unchanged, problem = _run_here(request, part, chosen, named)
     except StopAsked as stop:
         with contextlib.suppress(OSError):  # the terminal may be what is gone
@@ -130,14 +128,14 @@ class BatchPart:
         by: the keys of all submissions of the batch, by identities, in order.
         submissions: those of the part.
         passed_over: the names of what lay beside them and is nobody's.
-        course: the name of the file of a course's rules, if there is one.
+        course: its rules, if there are any.
     """
 
     shard: Shard
     by: Mapping[str, str]
     submissions: Sequence[Submission]
     passed_over: Sequence[str]
-    course: str
+    course: Course | None
 
 
 def _run_here(
@@ -167,8 +165,8 @@ def _run_here(
             return *_run(part, plan, said, kept, usable), None
         kept.begin(
             record_of(
-                plan, said, usable, shard, part.by, part.passed_over, part.course,
-                request.duplicates or "",
+                plan, said, usable, shard, part.by, part.passed_over,
+                "" if part.course is None else part.course.name, request.duplicates or "",
             )
         )  # fmt: skip
         run, unchanged = _run(part, plan, said, kept, usable)
@@ -270,7 +268,8 @@ def _run(
 ) -> tuple[Run, int]:
     import torch
 
-    with table.progress(len(part.submissions)) as progress:
+    final = part.course is None or not part.course.makes_points
+    with table.progress(len(part.submissions), final) as progress:
 
         def after_each(result: SubmissionResult, known: bool) -> None:
             if kept is not None:

@@ -87,6 +87,11 @@ class Course:
         return tuple(name for week in self.weeks for name in week.exercises)
 
     @property
+    def makes_points(self) -> bool:
+        """Whether its scores may be others than the kit's."""
+        return bool(self.weeks or self.follow_through)
+
+    @property
     def has_deadlines(self) -> bool:
         """Whether it matters when something was handed in."""
         return any(week.deadline is not None for week in self.weeks)

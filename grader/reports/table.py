@@ -30,10 +30,17 @@ NAMED = 5
 
 
 class ProgressLines:
-    """How far a batch is, as a line for each submission: for a pipe or a log."""
+    """How far a batch is, as a line for each submission: for a pipe or a log.
 
-    def __init__(self, total: int, stream: TextIO) -> None:
+    Args:
+        total: how many there are.
+        stream: where it is shown.
+        scored: whether what is earned is the score; False where a course's rules make it later.
+    """
+
+    def __init__(self, total: int, stream: TextIO, scored: bool = True) -> None:
         self.total, self.done, self.unchanged, self.stream = total, 0, 0, stream
+        self.scored = scored
 
     def after_each(self, result: SubmissionResult, known: bool) -> None:
         """Take note of one more result, and of whether it was known before."""
@@ -46,22 +53,26 @@ class ProgressLines:
         """Print a line."""
         place = f"{self.done:>{len(str(self.total))}}/{self.total}"
         same = " (unchanged)" if known else ""
-        print(f"{place} {clean(result.identity)}: {_said(result)}{same}",
+        print(f"{place} {clean(result.identity)}: {self.said(result)}{same}",
               file=self.stream, flush=True)  # fmt: skip
+
+    def said(self, result: SubmissionResult) -> str:
+        """Say what came of a submission, without points that are not those of its reports."""
+        return _said(result) if self.scored or result.problem else "graded"
 
 
 class Bar(ProgressLines):
     """How far a batch is, as a bar with the time left and the last verdict."""
 
-    def __init__(self, total: int, stream: TextIO, bar: Progress) -> None:
-        super().__init__(total, stream)
+    def __init__(self, total: int, stream: TextIO, scored: bool, bar: Progress) -> None:
+        super().__init__(total, stream, scored)
         self.bar = bar
         self.task = bar.add_task("grading", total=total, last="", unchanged="")
 
     def show(self, result: SubmissionResult, known: bool) -> None:
         """Move the bar; what was known before is no work, and tells nothing of the speed."""
         said = f"{self.unchanged} unchanged  " if self.unchanged else ""
-        last = f"{without_middle(clean(result.identity), NAME)}: {_said(result)}"
+        last = f"{without_middle(clean(result.identity), NAME)}: {self.said(result)}"
         self.bar.update(
             self.task, advance=0 if known else 1, total=self.total - self.unchanged,
             last=last, unchanged=said,
@@ -78,12 +89,17 @@ class Speed(ProgressColumn):
 
 
 @contextlib.contextmanager
-def progress(total: int) -> Iterator[ProgressLines]:
-    """Show how far a batch is: a bar on a terminal, lines elsewhere."""
+def progress(total: int, scored: bool = True) -> Iterator[ProgressLines]:
+    """Show how far a batch is: a bar on a terminal, lines elsewhere.
+
+    Args:
+        total: how many submissions there are.
+        scored: whether what is earned is the score; False where a course's rules make it later.
+    """
     stream = _forgiving(sys.stderr)
     console = Console(file=stream)
     if not stream.isatty() or console.is_dumb_terminal:
-        yield ProgressLines(total, stream)
+        yield ProgressLines(total, stream, scored)
         return
     columns = (
         TextColumn("grading"), BarColumn(bar_width=20), MofNCompleteColumn(),
@@ -92,7 +108,7 @@ def progress(total: int) -> Iterator[ProgressLines]:
         TextColumn("{task.fields[last]}", markup=False, table_column=Column(no_wrap=True, ratio=1)),
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True, expand=True) as bar:
-        yield Bar(total, stream, bar)
+        yield Bar(total, stream, scored, bar)
 
 
 def show(run: Run, unchanged: int = 0) -> None:

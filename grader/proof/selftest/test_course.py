@@ -320,6 +320,8 @@ def test_a_class_is_scored_by_the_course_beside_it(submission, solution, tmp_pat
     # causal_mask has 3 of the chapter's 14 points, and decoder_mask waits for it alone
     assert found == {"anna": 22.0, "berta": 28.0}
     assert "by the rules of" in said.err
+    lines = [line.partition("/2 ")[2] for line in said.err.splitlines() if "/2 " in line]
+    assert sorted(lines) == ["anna: graded", "berta: graded"], "points that are none of the course"
     (folder / "course.toml").write_text(rules + late)
     found, said = graded()
     assert found == {"anna": 11.0, "berta": 14.0}
