@@ -13,7 +13,7 @@ from grader.batch.names import listed
 from grader.batch.submissions import Submission
 from grader.chapters import Catalogue, Exercise
 from grader.course.rules import applied, total, unknown_students
-from grader.course.settings import NAME, Course, read
+from grader.course.settings import NAME, Course, named_table, read
 from grader.course.tables import CourseError, did_you_mean
 from grader.course.times import Times
 from grader.naming import in_words
@@ -47,6 +47,21 @@ def course_for(
     if path is not None and asked is None:
         _tell(f"by the rules of {path}")
     return read(path, known.names(), rules)
+
+
+def tables_of_times(
+    asked: Path | None, rules: Sequence[str], folders: Sequence[Path]
+) -> list[Path]:
+    """List the tables that rules name, while it is not known yet which rules count.
+
+    Args:
+        asked: the file, if it is named.
+        rules: single ones, which count over those of the file.
+        folders: those that may hold one.
+    """
+    files: list[Path | None] = [folder / NAME for folder in folders if (folder / NAME).is_file()]
+    found = (named_table(file, rules) for file in ([asked] if asked else files or [None]))
+    return [table for table in found if table is not None]
 
 
 def scored(

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from grader import __version__
 from grader.batch import store
-from grader.batch.by_course import course_for, score_of, scored
+from grader.batch.by_course import course_for, score_of, scored, tables_of_times
 from grader.batch.cluster import Cluster, Parted, grade_on
 from grader.batch.devices import Usable, devices_of, named_in, try_devices
 from grader.batch.duplicates import Rule, best_of, several, sorted_out
@@ -71,7 +71,7 @@ def grade(request: GradeRequest) -> int:
     shard = shard_of(request.shard)
     _refuse_lonely(request, shard)
     told = Told(most=sys.maxsize)
-    everything = find(request.paths, told)
+    everything = find(request.paths, told, _own_files(request))
     batch = sorted_out(everything, request.duplicates)
     _tell(*told.notes, *([] if request.duplicates else _several(batch)))
     by = keys(batch, shard)
@@ -207,6 +207,13 @@ def _grade_part(request: GradeRequest, shard: Shard, file: Path, jobs: int, seed
     if status > 2:  # 2: a device did not work, which is no reason to run the part again
         raise InterruptedError(f"stopped with status {status}")
     return ""
+
+
+def _own_files(request: GradeRequest) -> frozenset[Path]:
+    """List what this command reads and no student has handed in, though it may lie beside that."""
+    wanted = request.wanted
+    tables = tables_of_times(wanted.course, wanted.rules, request.paths)
+    return frozenset(Path(os.path.abspath(one)) for one in (*wanted.read, *tables) if one)
 
 
 def _several(batch: Sequence[Submission]) -> Iterator[str]:

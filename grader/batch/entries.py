@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -63,9 +63,18 @@ class Contents:
     loose: dict[Path, Loose] = field(default_factory=dict)
     beside: dict[Path, tuple[str, ...]] = field(default_factory=dict)
 
-    def tell(self, folder: Path, told: Told) -> None:
-        """Say what is passed over, in one sentence for each reason."""
-        for why, names in self.passed_over.items():
+    def tell(self, folder: Path, told: Told, own: Collection[Path]) -> None:
+        """Say what is passed over, in one sentence for each reason.
+
+        Args:
+            folder: that was looked into.
+            told: is told.
+            own: the command's own files, which are not passed over.
+        """
+        for why, there in self.passed_over.items():
+            names = [name for name in there if folder / name not in own]
+            if not names:
+                continue
             sentence = f"passed over {listed(names)} in {shortened(folder.name, 60)}: {why}"
             told.note(sentence, (shortened(name, 120) for name in names))
 

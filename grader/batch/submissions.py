@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -74,12 +74,15 @@ class Submission:
         return reader.held(self.loose or self.path)
 
 
-def find(paths: Iterable[Path], told: Told | None = None) -> list[Submission]:
+def find(
+    paths: Iterable[Path], told: Told | None = None, own: Collection[Path] = ()
+) -> list[Submission]:
     """List the submissions that the paths mean, in order, each with a name of its own.
 
     Args:
         paths: submissions, and folders of submissions.
         told: is told of what is passed over.
+        own: the command's own files, which are nobody's work wherever they lie.
 
     Raises:
         FileNotFoundError: a path is not there.
@@ -96,7 +99,7 @@ def find(paths: Iterable[Path], told: Told | None = None) -> list[Submission]:
             raise ValueError(f"{path} is neither a folder nor a .zip or .tar.gz")
         whole = Path(os.path.abspath(path))  # not resolved: a link keeps its own name
         inside = look_into(whole, _can_be_read)
-        inside.tell(whole, told)
+        inside.tell(whole, told, own)
         # what was given itself is taken, whatever it is called and wherever it lies
         for place, problem in sorted((inside.submissions or {whole: ""}).items()):
             problems[place] = problem and problems.get(place, problem)

@@ -127,6 +127,20 @@ def read(path: Path | None, known: Names, rules: Sequence[str] = ()) -> Course:
     return course
 
 
+def named_table(path: Path | None, rules: Sequence[str] = ()) -> Path | None:
+    """Return the table of times that rules name; None if they name none or cannot be read.
+
+    Args:
+        path: of the file; None if there are only single rules.
+        rules: single ones, which count over those of the file.
+    """
+    try:
+        name = over({} if path is None else _tables(path), rules).get("handed_in")
+    except CourseError:
+        return None
+    return _beside(path, name) if isinstance(name, str) else None
+
+
 def _tables(path: Path) -> dict[str, Any]:
     try:
         return parsed(path.read_text(encoding="utf-8-sig"))
@@ -179,9 +193,12 @@ def _extensions(table: Table) -> dict[str, dict[int, dt.timedelta]]:
 
 
 def _times(path: Path | None, name: str | None, stems: Sequence[str]) -> Times | None:
-    """Read the table that lies beside the rules, or here if these are single ones."""
-    folder = Path() if path is None else path.parent
-    return None if name is None else from_table(folder / name, stems)
+    return None if name is None else from_table(_beside(path, name), stems)
+
+
+def _beside(path: Path | None, name: str) -> Path:
+    """Return what lies beside the rules, or here if these are single ones."""
+    return (Path() if path is None else path.parent) / name
 
 
 def _refuse_other_weeks(course: Course, where: str) -> None:

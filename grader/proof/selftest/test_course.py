@@ -543,8 +543,11 @@ def test_a_table_of_times_is_held_against_who_is_there(submission, tmp_path, cap
     (folder / "times.csv").write_text(
         "id,time\nanna,2026-10-05T20:00:00Z\ncarl,2026-10-05T20:00:00Z\n"
     )
+    (folder / "notes.txt").write_text("of nobody")
     assert main(asks) == 0
-    said = capsys.readouterr().err
+    out, said = capsys.readouterr()
+    assert "passed over: notes.txt" in out.splitlines(), "the table that the rules name is read"
+    assert "passed over notes.txt in class" in said
     assert "`carl` stands in times.csv, and no submission is called so" in said
     assert "`berta` does not stand in times.csv: taken as in time" in said
 
