@@ -10,34 +10,37 @@ from pathlib import Path
 from grader import places
 from grader.answers.world import ELSEWHERE
 from grader.chapters import Catalogue, Chapter, World, catalogue
+from grader.finishing import NEEDS
 from grader.notebooks.chapter import read_chapter
 from grader.notebooks.write import NoNbformat, notebook
 from grader.quiz import chapter as quiz
 from grader.release import without_answers
-from grader.release.closure import needed
 from grader.release.record import record
 from grader.release.sealing import sealed_ways
 from grader.release.texts import constraints, project_file, readme
 from grader.release.trouble import ReleaseError
 from grader.written.started import FUNCTIONS, is_stub
 
-COMMANDS = (
-    "board", "compare", "finish", "hint", "notebook", "quiz", "reset", "show", "usage", "watch",
-    "why",
-)  # fmt: skip
 ARITHMETIC = "grader.suite.arithmetic"
-ROOTS = ("grader.__main__", "grader.cli", "grader.pytest_plugin")
-# what instructors and maintainers run: it holds answers, or ways to forge a verdict
-NEVER = (
-    "grader.comparing.kit",
-    "grader.comparing.ready_made",
-    "grader.proof.hostile",
-    "grader.proof",
-    "grader.quiz.questions",
-    "grader.release",
-    "grader.sandbox.drill",
-    "grader.proof.selftest",
-)
+# what a student's commands come to: rooms as they are, and of others what is named. The rest is for
+# instructors and maintainers: it holds answers, or ways to forge a verdict
+ROOMS = (
+    "answers", "chapters", "costs", "dry_run", "finishing", "hints", "judging", "notebooks",
+    "pictures", "processes", "reading", "showing", "stubs", "suite", "trial", "watching", "written",
+)  # fmt: skip
+PARTS = {
+    "batch": "__init__ copies folders meant member members names sources uploads",
+    "coach": "__init__ common downhill error_slips errors known_errors relations rows_so_far",
+    "commands": "__init__ board compare finish hint notebook output quiz reset show usage watch "
+                "why",
+    "comparing": "__init__ child compare excerpt folding here screen seal sealed style ways",
+    "comparing/questions": "__init__",
+    "quiz": "__init__ asked chapter question replies standing talk",
+    "remote": "__init__ context",
+    "reports": "__init__ board message next_step",
+    "workers": "__init__ warm",
+}  # fmt: skip
+LEFT_OUT = ("suite/arithmetic.py", "written/shapes.py")
 AS_THEY_ARE = (
     ".gitignore", "LICENSE", "exercises/CARDS.md", "exercises/RULES.md", "exercises/pytest.ini",
 )  # fmt: skip
@@ -66,7 +69,6 @@ def pack(
     files.update(_texts(chapters))
     files.update(_elsewhere([one for one in every if one not in chapters]))
     suites = _suites(chapters)
-    # `finish` loads chapter 7's coach, whatever chapters are in the pack
     files.update(_code({**suites, **_coaches(every)}, [one.stem for one in chapters]))
     files.update(record({path.stem.removeprefix("test_"): text for path, text in suites.items()}))
     files.update(sealed_ways(chapters) if compare else {})
@@ -135,25 +137,26 @@ def _coaches(chapters: Sequence[Chapter]) -> dict[Path, str]:
     return made
 
 
-def _code(rewritten: Mapping[Path, str], stems: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _code(rewritten: Mapping[Path, str], stems: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Collect the suites, and the modules that a student's commands come to.
 
     Args:
         rewritten: files that a student gets in another form.
         stems: the chapters that are in the pack.
     """
-
-    def read(path: Path) -> bytes:
-        return rewritten[path].encode() if path in rewritten else path.read_bytes()
-
-    suites = [path for path in rewritten if path.parent == places.SUITES]
-    suites.append(places.SUITES / "conftest.py")
-    roots = [*ROOTS, *(f"grader.commands.{name}" for name in COMMANDS)]
-    roots += [f"grader.comparing.questions.{stem}" for stem in stems]
-    roots += [f"grader.coach.{stem}" for stem in stems]
-    roots += [name for suite in suites for name in _imports(read(suite))]
-    for path in [*suites, *needed(roots, places.ROOT, NEVER, read)]:
-        yield path.relative_to(places.ROOT).as_posix(), read(path)
+    kit = places.ROOT / "grader"
+    paths = [path for path in rewritten if path.parent == places.SUITES]
+    paths += [places.SUITES / "conftest.py", *kit.glob("*.py")]
+    paths += [path for room in ROOMS for path in (kit / room).rglob("*.py")]
+    paths += [kit / room / f"{name}.py" for room, names in PARTS.items() for name in names.split()]
+    own = [kit / "comparing" / "questions" / f"{stem}.py" for stem in stems]
+    # `finish` draws with what two coaches know, whatever chapters are in the pack
+    own += [places.COACH / f"{stem}.py" for stem in {*stems, *NEEDS}]
+    paths += [one for one in own if one.is_file()]
+    left_out = [kit / name for name in LEFT_OUT]
+    for path in [one for one in paths if one not in left_out]:
+        data = rewritten[path].encode() if path in rewritten else path.read_bytes()
+        yield path.relative_to(places.ROOT).as_posix(), data
 
 
 def _imports(code: bytes) -> Iterator[str]:

@@ -18,7 +18,6 @@ from grader.cli import main
 from grader.coach import declared
 from grader.proof.selftest.packs import run_in
 from grader.release import without_answers
-from grader.release.closure import needed
 from grader.release.pack import pack
 from grader.release.texts import constraints, project_file, readme
 from grader.release.trouble import ReleaseError
@@ -165,31 +164,27 @@ def test_extras_of_instructors_go_with_their_versions():
     assert kept == ["a==1", "c==3", "d==4"]
 
 
-def test_late_imports_and_files_that_are_named_come_along(tmp_path):
-    (tmp_path / "kit" / "inner").mkdir(parents=True)
-    for name, text in {
-        "__init__": "",
-        "a": '"""Not kit.nothing."""\ndef f():\n    from kit import b\n    open("page.html")',
-        "b": 'START = "from kit.inner import c; c.main()"',
-        "nothing": "",
-        "never": "",
-        "inner/__init__": "",
-        "inner/c": "from . import d\nfrom ..e import x\nimport kit.never",
-        "inner/d": "run_in('-m', __package__)",
-        "inner/__main__": "",
-        "e": "",
-    }.items():
-        (tmp_path / "kit" / f"{name}.py").write_text(text)
-    (tmp_path / "kit" / "page.html").write_text("")
-    (tmp_path / "kit" / "other.html").write_text("")
-    found = {
-        path.relative_to(tmp_path / "kit").as_posix()
-        for path in needed(["kit.a"], tmp_path, ["kit.never"])
-    }
-    assert found == {
-        "__init__.py", "a.py", "page.html", "b.py", "e.py",
-        "inner/__init__.py", "inner/c.py", "inner/d.py", "inner/__main__.py",
-    }  # fmt: skip
+def not_there(folder: Path) -> str:
+    """Import all that a pack's code may import, and return what is not there."""
+    done = run_in(folder, str(places.ROOT / "grader" / "proof" / "pack" / "try_imports.py"))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_all_that_a_pack_may_import_is_there(released, week):
+    for folder in (released, week):
+        (only,) = not_there(folder).splitlines()
+        # where there are no seals: a pack has them
+        assert only.startswith("grader/comparing/sealed.py: from grader.comparing.kit import ")
+
+
+def test_a_module_that_is_forgotten_is_found(week, tmp_path):
+    pack = Path(shutil.copytree(week, tmp_path / "pack"))
+    forgotten = {"hints/ladder", "reports/next_step", "trial/warm", "suite/queries_and_keys"}
+    for name in forgotten:
+        (pack / "grader" / f"{name}.py").unlink()
+    told = not_there(pack)
+    assert {name for name in forgotten if name.rpartition("/")[2] in told} == forgotten
 
 
 # ---- when it is refused ----
