@@ -17,7 +17,7 @@ from grader.quiz import chapter as quiz
 from grader.release import without_answers
 from grader.release.record import record
 from grader.release.sealing import sealed_ways
-from grader.release.texts import constraints, project_file, readme
+from grader.release.texts import project_file, readme
 from grader.release.trouble import ReleaseError
 from grader.written.started import FUNCTIONS, is_stub
 
@@ -42,9 +42,9 @@ PARTS = {
 }  # fmt: skip
 LEFT_OUT = ("suite/arithmetic.py", "written/shapes.py")
 AS_THEY_ARE = (
-    ".gitignore", "LICENSE", "exercises/CARDS.md", "exercises/RULES.md", "exercises/pytest.ini",
+    ".ci/constraints.txt", ".gitignore", "LICENSE", "exercises/CARDS.md", "exercises/RULES.md",
+    "exercises/pytest.ini",
 )  # fmt: skip
-CONSTRAINTS = ".ci/constraints.txt"
 STUBS = "grader/stubs"
 QUIZ = "grader/quiz/drawn"
 
@@ -100,14 +100,11 @@ def _elsewhere(others: Sequence[Chapter]) -> Iterator[tuple[str, bytes]]:
 
 def _texts(chapters: Sequence[Chapter]) -> Iterator[tuple[str, bytes]]:
     """Rewrite the project's own files."""
-    whole = _read("pyproject.toml")
-    mine = project_file(whole)
     stems = [one.stem for one in chapters]
     before = [stem for stem in catalogue().names() if stem < stems[-1] and stem not in stems]
     some = [] if len(stems) == len(catalogue().chapters) else stems
     yield "README.md", readme(_read("README.md"), some, before).encode()
-    yield "pyproject.toml", mine.encode()
-    yield CONSTRAINTS, constraints(_read(CONSTRAINTS), whole, mine).encode()
+    yield "pyproject.toml", project_file(_read("pyproject.toml")).encode()
 
 
 def _read(name: str) -> str:

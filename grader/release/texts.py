@@ -1,4 +1,4 @@
-"""The project's own files as a student gets them: read-me, project file, constraints."""
+"""The project's own files as a student gets them: read-me and project file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ INSTEAD = {
 SECTION = "Students"
 # the chapter that the section begins with, and the one beyond the seven that it leads on to
 FIRST, FURTHER = "ex01_scores", "ex08_positions"
-TABLES = re.compile(r"build-system|project(\..*)?|tool\.setuptools(\..*)?|tool\.pytest\..*")
-EXTRAS = "project.optional-dependencies"
-FOR_STUDENTS = ("notebooks", "pictures")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+TABLES = re.compile(r"\[(build-system|project|tool\.setuptools|tool\.pytest)\b")
+DEV = re.compile(r"^dev = \[\n(?:  .*\n)*\]\n", re.MULTILINE)
 
 
 def readme(text: str, chapters: Sequence[str] = (), before: Sequence[str] = ()) -> str:
@@ -79,42 +77,7 @@ def _some(chapters: Sequence[str], before: Sequence[str]) -> str:
 
 
 def project_file(text: str) -> str:
-    """Keep the tables that installing and testing need, and of the extras the students' own."""
-    kept = []
-    for table in re.split(r"^(?=\[)", text, flags=re.MULTILINE)[1:]:
-        name = table[1 : table.index("]")]
-        if name == EXTRAS:
-            kept.append(_extras(table))
-        elif TABLES.fullmatch(name):
-            kept.append(table)
-    return "\n\n".join(table.strip() for table in kept if table) + "\n"
-
-
-def _extras(table: str) -> str:
-    head, *entries = re.split(r"^(?=[\w-]+ *=)", table, flags=re.MULTILINE)
-    wanted = [one for one in entries if one.split("=")[0].strip() in FOR_STUDENTS]
-    return head + "".join(wanted) if wanted else ""
-
-
-def constraints(text: str, project: str, of_students: str) -> str:
-    """Leave out the versions of what only the whole project asks for.
-
-    Args:
-        text: the constraints.
-        project: the project file.
-        of_students: the same as a student gets it.
-    """
-    gone = _asked_for(project) - _asked_for(of_students)
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    kept = [line for line in lines if _name(line) not in gone]
-    return "\n".join(["# The versions that were tested.", *kept]) + "\n"
-
-
-def _asked_for(project: str) -> set[str]:
-    """Name the packages that a project file asks for, anywhere."""
-    return {_name(quoted) for quoted in re.findall(r'"([^"\n]+)"', project)}
-
-
-def _name(line: str) -> str:
-    found = NAME.match(line.strip())
-    return re.sub(r"[-_.]+", "-", found[0]).lower() if found else ""
+    """Keep the tables that installing and testing need, without what maintainers install."""
+    tables = re.split(r"^(?=\[)", text, flags=re.MULTILINE)[1:]
+    kept = "\n\n".join(table.strip() for table in tables if TABLES.match(table))
+    return DEV.sub("", f"{kept}\n")
