@@ -19,7 +19,6 @@ from grader import cli, places
 from grader.proof.selftest.test_gradebook import MOODLE
 from grader.reports import recipes
 from grader.reports.recipes import __main__ as command
-from grader.reports.recipes.gradescope_zip import build
 
 pytestmark = pytest.mark.slow
 RECIPES = Path(recipes.__file__).parent
@@ -31,7 +30,7 @@ needs_bash = pytest.mark.skipif(os.name == "nt", reason="the platforms run Linux
 def autograder(tmp_path_factory):
     """Lay out /autograder as Gradescope does, with this Python for the one that it installs."""
     root = tmp_path_factory.mktemp("autograder")
-    build(root / "autograder.zip")
+    command.build(root / "autograder.zip")
     with zipfile.ZipFile(root / "autograder.zip") as archive:
         archive.extractall(root / "source")
     for name in ("results", "submission", "venv/bin"):
@@ -91,7 +90,7 @@ def test_gradescope_gives_no_score_when_the_grader_fails(autograder):
 
 def test_the_zip_holds_no_right_answers_and_is_always_the_same(tmp_path):
     for name in ("a.zip", "b.zip"):
-        build(tmp_path / name)
+        command.build(tmp_path / name)
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     with zipfile.ZipFile(tmp_path / "a.zip") as archive:
         names = archive.namelist()
