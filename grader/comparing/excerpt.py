@@ -40,7 +40,7 @@ def excerpt(
         refusals: whether to keep statements that do nothing but refuse.
     """
     tree = ast.parse(source)
-    found = {one: node for node in tree.body for one in _names(node)}
+    found = {one: node for node in tree.body for one in defines(node)}
     main = found.get(name)
     if main is None:
         return None
@@ -59,7 +59,8 @@ def excerpt(
     return Excerpt(apart, _first(main), frozenset(_strange(tree, everything, exercises)))
 
 
-def _names(node: ast.stmt) -> Iterator[str]:
+def defines(node: ast.stmt) -> Iterator[str]:
+    """Name what a statement of a file of ours gives to the file, but for imports."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Assign):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from grader.coach import Slip
+from grader.comparing.excerpt import defines
 
 WIDTH = 100
 SAID_BY_A_COACH = {"ERRORS", "FINDINGS", "TRACK"}
@@ -31,11 +32,7 @@ class _Part:
         node = self.node
         if isinstance(node, ast.Import | ast.ImportFrom):
             return {alias.asname or alias.name.split(".")[0] for alias in node.names}
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            return {node.name}
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        return {one.id for target in targets for one in ast.walk(target)
-                if isinstance(one, ast.Name)}  # fmt: skip
+        return set(defines(node))
 
     @property
     def uses(self) -> set[str]:
