@@ -52,8 +52,7 @@ def drawn(name: str, space: dict[str, Any], text: str | None = None) -> Drawn:
 def _draw(name: str, folder: str, text: str | None) -> Drawn:
     """Hand over to what `grader show` draws with: the one place where notebooks and it meet."""
     try:
-        from grader.pictures.scene import lay_out
-        from grader.pictures.svg import svg
+        from grader.pictures.saving import svg
         from grader.pictures.terminal import show
         from grader.showing.child import PictureRequest, own_words
         from grader.showing.run import ShowError, draw
@@ -71,7 +70,7 @@ def _draw(name: str, folder: str, text: str | None) -> Drawn:
     show(pictures, paper)
     assert isinstance(paper.file, io.StringIO)
     said = paper.file.getvalue().rstrip()
-    return Drawn(svg(lay_out(pictures)) if any(one.rows for one in pictures) else "", said)
+    return Drawn(svg(pictures) if any(one.rows for one in pictures) else "", said)
 
 
 def _write_answers(session: Session, chosen: Sequence[Exercise], folder: Path) -> None:

@@ -43,20 +43,8 @@ PLAIN: dict[Theme, Look] = {
     "dark": Look("#24231f", "#eceae4"),
 }
 PAGE: dict[Theme, dict[str, str]] = {
-    "light": {
-        "page": "#ffffff",
-        "ink": "#1d1d1b",
-        "muted": "#66655f",
-        "bad": "#c2261d",
-        "curve": "#08519c",
-    },
-    "dark": {
-        "page": "#161613",
-        "ink": "#f0efe9",
-        "muted": "#a5a39a",
-        "bad": "#ff7a6b",
-        "curve": "#55a0de",
-    },
+    "light": {"page": "#ffffff", "ink": "#1d1d1b", "muted": "#66655f"},
+    "dark": {"page": "#161613", "ink": "#f0efe9", "muted": "#a5a39a"},
 }
 
 
@@ -76,15 +64,6 @@ def role(value: Number, scale: Scale, limit: float = 1.0) -> str:
         return f"blue-{LEVELS // 2}"
     size = min(1.0, abs(value) / (1.0 if scale == "weights" else limit))
     return f"{'orange' if value < 0 else 'blue'}-{round(size * LEVELS)}"
-
-
-def roles() -> list[str]:
-    """List every role."""
-    return [
-        "plain",
-        "closed",
-        *(f"{hue}-{n}" for hue in ("blue", "orange") for n in range(LEVELS + 1)),
-    ]
 
 
 def look(name: str, theme: Theme) -> Look:

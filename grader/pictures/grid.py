@@ -85,7 +85,8 @@ class Grid:
             labels = [
                 _right(self._short(self.panel.columns[j]), width + 1) + slot for j, width in wide
             ]
-            lines.append([Segment(" " * self._margin(edge) + "".join(labels), "label")])
+            texts = [" " * self._margin(edge), *labels]
+            lines.append([Segment(text, "label") for text in texts])
         for i in self.rows:
             label = _right(self._row(i), edge) + " " * (edge > 0)
             line = [Segment(label, "label")]

@@ -22,12 +22,16 @@ GAP = 2
 
 @dataclass(frozen=True)
 class Paper:
-    """What is drawn on: how wide, with colour or not, which theme, with all signs or few."""
+    """What is drawn on: how wide, with colour or not, which theme, with all signs or few.
+
+    `muted` is the style of what matters less: a terminal's own, for its ground is not known.
+    """
 
     width: int
     colour: bool
     theme: Theme
     unicode: bool
+    muted: str = "dim"
 
     @property
     def shades(self) -> str:
@@ -51,13 +55,18 @@ def guess() -> Theme:
 def show(pictures: list[Picture], console: Console, theme: Theme | None = None) -> None:
     """Print pictures, one beneath the other."""
     paper = Paper.of(console, theme)
+    for line in drawn(pictures, paper):
+        if not paper.colour:
+            line.rstrip()
+        console.print(line, soft_wrap=True, highlight=False)
+
+
+def drawn(pictures: list[Picture], paper: Paper) -> list[Text]:
+    """Draw pictures line by line, for the terminal and for every kind of file."""
+    lines: list[Text] = []
     for place, picture in enumerate(pictures):
-        if place:
-            console.print()
-        for line in _picture(picture, paper):
-            if not paper.colour:
-                line.rstrip()
-            console.print(line, soft_wrap=True, highlight=False)
+        lines += [*([Text()] if place else []), *_picture(picture, paper)]
+    return lines
 
 
 def _picture(picture: Picture, paper: Paper) -> list[Text]:
@@ -94,12 +103,12 @@ def _row(row: Row, paper: Paper) -> list[Text]:
     return lines
 
 
-def _curve(drawn: Curve, paper: Paper) -> list[Text]:
+def _curve(shown: Curve, paper: Paper) -> list[Text]:
     ink = colours.look(f"blue-{colours.LEVELS * 3 // 4}", paper.theme).ground
-    lines = [Text(drawn.title, "bold")]
-    for line in curve.lines(drawn, paper.width, blocks=paper.unicode):
+    lines = [Text(shown.title, "bold")]
+    for line in curve.lines(shown, paper.width, blocks=paper.unicode):
         label, bar, values = line.partition("|")
-        lines.append(Text.assemble((label + bar, "dim"), (values, ink)))
+        lines.append(Text.assemble((label + bar, paper.muted), (values, ink)))
     return lines
 
 
@@ -176,7 +185,7 @@ def _stack(panels: list[Panel], limit: float, paper: Paper) -> list[Text]:
         lines.append(_title(grid.panel))
         lines += [_line(line, grid.panel, limit, paper) for line in grid.lines(edge, widths)]
         left_out = grid.left_out()
-        lines += [Text(left_out, "dim")] if left_out else []
+        lines += [Text(left_out, paper.muted)] if left_out else []
     return lines
 
 
@@ -191,7 +200,7 @@ def _line(segments: list[Segment], panel: Panel, limit: float, paper: Paper) -> 
     line = Text()
     for text, kind, place in segments:
         if kind == "label":
-            line.append(text, "dim")
+            line.append(text, paper.muted)
             continue
         value, bad = panel.cells[place[0]][place[1]], panel.is_wrong(*place)
         if not paper.colour or value is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from html import unescape
 from xml.etree import ElementTree
 
 import pytest
@@ -13,9 +14,8 @@ from rich.console import Console
 from grader.pictures import colours, saving
 from grader.pictures.model import DocumentNumbers, Panel, Picture, Row, pack, unpack
 from grader.pictures.numbers import number
-from grader.pictures.scene import lay_out
-from grader.pictures.svg import html, svg
-from grader.pictures.terminal import show
+from grader.pictures.saving import html, svg
+from grader.pictures.terminal import BAD, show
 from grader.pictures.text import side_by_side
 from grader.pictures.window import window
 from grader.reports.message import parts
@@ -106,11 +106,14 @@ def test_windows_hold_what_they_are_around():
 
 @pytest.mark.parametrize("theme", colours.THEMES)
 def test_every_cell_can_be_read(theme):
-    for role in colours.roles():
+    hues = [f"{hue}-{n}" for hue in ("blue", "orange") for n in range(colours.LEVELS + 1)]
+    for role in ("plain", "closed", *hues):
         assert colours.contrast(*colours.look(role, theme)) >= 4.5, role
     page = colours.PAGE[theme]
-    for ink in ("ink", "muted", "bad"):
+    for ink in ("ink", "muted"):
         assert colours.contrast(page[ink], page["page"]) >= 4.5, ink
+    bad = re.findall("#[0-9a-f]{6}", BAD)
+    assert colours.contrast(*bad) >= 4.5
 
 
 @pytest.mark.parametrize(("theme", "sign"), [("light", -1), ("dark", 1)])
@@ -199,34 +202,78 @@ def test_a_picture_travels(picture):
 
 
 @pytest.mark.parametrize("theme", [None, "light", "dark"])
-def test_svg_and_html_hold_every_number_and_need_nothing_else(picture, theme):
-    scene = lay_out([picture])
-    root = ElementTree.fromstring(svg(scene, theme))
+def test_svg_holds_every_number_and_needs_nothing_else(picture, theme):
+    text = svg([picture], theme)
+    root = ElementTree.fromstring(text)
     space = "{http://www.w3.org/2000/svg}"
-    words = [text.text for text in root.iter(f"{space}text")]
-    for word in ("-3.500", "0.250*", "nan*", "<b>", "softmax ->", "It shows.", "0.5000"):
-        assert word in words
-    assert len([r for r in root.iter(f"{space}rect") if r.get("class") == "wrong"]) == 2
-    right = max(float(r.get("x", 0)) + float(r.get("width")) for r in root.iter(f"{space}rect")
-                if r.get("x"))  # fmt: skip
-    assert right < float(root.get("width"))
-    page = html(scene, theme)
-    assert ("prefers-color-scheme:dark" in page) == (theme is None)
-    links = re.findall(r"https?://[^\"' ]+", page)
-    assert set(links) <= {"http://www.w3.org/2000/svg"}
-    assert not re.search(r"<script|@import|url\(|<img|<link", page)
+    sheets = root.findall(f"{space}g")
+    assert [sheet.get("class") for sheet in sheets] == ([theme] if theme else ["light", "dark"])
+    for sheet in sheets:
+        texts = [one for one in sheet.iter(f"{space}text") if one.text != "\n"]
+        words = [text.text.replace("\N{NO-BREAK SPACE}", " ").strip() for text in texts]
+        for word in ("-3.500", "0.250", "nan", "<b>", "softmax ->", "It shows.", "0.5000",
+                     "At the end.", "weights: 2 of 4 differ."):  # fmt: skip
+            assert word in words
+        assert words.count("*") == 2
+        page, *grounds = sheet.iter(f"{space}rect")
+        assert page.get("fill") == colours.PAGE[sheet.get("class")]["page"]
+        assert [ground.get("fill") for ground in grounds].count(BAD[-7:]) == 2
+        width, height = (float(size) for size in root.get("viewBox").split()[2:])
+        ends = [float(one.get("x")) + float(one.get("width")) for one in grounds]
+        ends += [float(one.get("x")) + saving.LETTER * len(one.text) for one in texts]
+        assert 0 < width - max(ends) < 3 * saving.LETTER
+        assert max(float(one.get("y")) for one in texts) < height
+    needs_nothing_else(text, theme)
 
 
-def test_png_is_as_large_as_its_scene(picture, tmp_path):
+@pytest.mark.parametrize("theme", [None, "light", "dark"])
+def test_html_holds_every_number_and_needs_nothing_else(picture, theme):
+    page = html([picture], theme)
+    for one in [theme] if theme else colours.THEMES:
+        [sheet] = re.findall(rf'<pre class="{one}".*?</pre>', page, re.DOTALL)
+        text = unescape(re.sub("<[^>]*>", "", sheet))
+        for word in ("-3.500", "0.250*", "nan*", "<b>", "softmax ->", "It shows.", "0.5000",
+                     "At the end.", "weights: 2 of 4 differ."):  # fmt: skip
+            assert word in text
+        assert sheet.count(f"background-color: {BAD[-7:]}") == 2
+        assert f"background:{colours.PAGE[one]['page']}" in sheet
+    needs_nothing_else(page, theme)
+
+
+def needs_nothing_else(text, theme):
+    assert ("prefers-color-scheme:dark" in text) == (theme is None)
+    assert set(re.findall(r"https?://[^\"' ]+", text)) <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<script|@import|@font-face|url\(|<img|<link|<b>", text)
+
+
+def test_letters_that_take_two_places_have_their_room():
+    wide = Panel("w", [[0.5, 0.5]], ["\u732b"], ["\u6c34\u6c34\u6c34", "x"], scale="weights")
+    root = ElementTree.fromstring(svg([Picture("n", "s", [Row("", [[wide]])])], "light"))
+    texts = [text for text in root.iter() if text.tag.endswith("}text")]
+    [row] = [text for text in texts if "\u732b" in text.text]
+    [column] = [text for text in texts if "\u6c34" in text.text]
+    numbers = [float(text.get("x")) for text in texts if text.text.strip() == "0.500"]
+    assert numbers[0] - float(row.get("x")) == 3 * saving.LETTER
+    assert float(column.get("x")) == numbers[0]
+    assert not any(text.get("textLength") for text in texts)
+
+
+@pytest.mark.parametrize("theme", colours.THEMES)
+def test_png_is_as_large_as_svg_and_as_colourful(picture, theme, tmp_path):
     pytest.importorskip("matplotlib")
+    from matplotlib.image import imread
+
     file = tmp_path / "picture.png"
-    saving.save([picture], file, "dark")
-    data = file.read_bytes()
-    assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    scene = lay_out([picture])
-    width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
-    assert abs(width - 2 * scene.width) < 3
-    assert abs(height - 2 * scene.height) < 3
+    saving.save([picture], file, theme)
+    assert file.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    drawn = (imread(file)[..., :3] * 255).round().astype(int)
+    root = ElementTree.fromstring(svg([picture], theme))
+    assert abs(drawn.shape[1] - 2 * float(root.get("width"))) < 3
+    assert abs(drawn.shape[0] - 2 * float(root.get("height"))) < 3
+    seen = {tuple(colour) for colour in drawn.reshape(-1, 3).tolist()}
+    page = colours.PAGE[theme]
+    for colour in (page["page"], page["ink"], BAD[-7:], colours.look("blue-16", theme).ground):
+        assert tuple(bytes.fromhex(colour[1:])) in seen
 
 
 def test_without_matplotlib_there_is_a_sentence(tmp_path, monkeypatch):
