@@ -1,8 +1,9 @@
-"""Reading .tar.gz files: a stream of bounded length, of which headers get a bounded share."""
+"""Reading .tar.gz files: unpacked in memory as far as that goes; headers get a bounded share."""
 
 from __future__ import annotations
 
 import gzip
+import io
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,77 +14,62 @@ from grader.batch.sources import MEBIBYTE, Unusable
 
 MOST_MEMBERS = 10_000
 LARGEST_UNPACKED = 256 * MEBIBYTE
-LARGEST_HEADER = 2**16
-BLOCK = 512
+LARGEST_HEADER, LARGEST_HEADERS = 2**16, 8 * MEBIBYTE
 
 
-class _Bounded:
-    """The unpacked stream as tarfile reads it: forward only, so far and no further."""
+class _Headers(io.BytesIO):
+    """The unpacked archive as tarfile reads it, which is asked for nothing but headers."""
 
-    def __init__(self, stream: gzip.GzipFile) -> None:
-        self._stream, self._left = stream, 0
+    taken = most = 0
 
-    def allow(self, size: int) -> None:
-        """Let so many bytes be read before the next call of this."""
-        self._left = size
-
-    def read(self, size: int) -> bytes:
-        """Read, within what was allowed."""
-        self._left -= size
-        if size < 0 or self._left < 0:
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read, within what a header may have, and all of them."""
+        self.taken += size or 0
+        if size is None or size < 0 or self.taken > self.most:
             raise Unusable(f"a header in it is larger than {LARGEST_HEADER} bytes")
-        return self._stream.read(size)
-
-    def seek(self, place: int) -> None:
-        """Skip forward; tarfile itself never goes back by more than it has just read."""
-        if place > LARGEST_UNPACKED:
-            raise Unusable(f"it unpacks to more than {LARGEST_UNPACKED // MEBIBYTE} MiB")
-        if place < self.tell() - BLOCK:
-            raise Unusable("it is damaged: a member lies before the one before it")
-        self._stream.seek(place)
-
-    def tell(self) -> int:
-        """Say where the stream is."""
-        return self._stream.tell()
+        if self.taken > LARGEST_HEADERS:
+            most = LARGEST_HEADERS // MEBIBYTE
+            raise Unusable(f"its headers are larger than {most} MiB: hand in ex*.py only")
+        return super().read(size)
 
 
 def members(path: Path) -> Iterator[Member]:
-    """List what a .tar.gz holds; what may count is read already: a stream has one pass.
+    """List what a .tar.gz holds, with what may count.
 
     Raises:
         Unusable: too many members, too large in any way, or damaged.
     """
-    with gzip.open(path) as stream:
-        bounded = _Bounded(stream)
-        bounded.allow(LARGEST_HEADER)
-        archive = tarfile.open(  # noqa: SIM115 - closing it would do nothing
-            fileobj=bounded,  # type: ignore[call-overload]
-            mode="r:", encoding="utf-8", errors="surrogateescape",
-        )  # fmt: skip
-        total = count = 0
-        while (info := _next(archive, bounded)) is not None:
-            count += 1
-            if count > MOST_MEMBERS:
-                raise Unusable(f"it has more than {MOST_MEMBERS} members: hand in ex*.py only")
-            if info.size < 0:
-                raise Unusable(f"it is damaged: {info.name} has a size below 0")
-            if like_a_chapter(info.name):
-                data = _data(archive, bounded, info)
-                total += len(data)
-                if total > LARGEST_IN_ALL:
-                    raise Unusable("its ex*.py are too large")
-                yield Member(info.name, _type(info), info.size, _already(data))
-            else:
-                yield Member(info.name, _type(info), info.size, _already(b""))
-        _to_the_end(stream)
+    with gzip.open(path) as stream:  # read to where the checksum is
+        data = stream.read(LARGEST_UNPACKED + 1)
+    if len(data) > LARGEST_UNPACKED:
+        raise Unusable(f"it unpacks to more than {LARGEST_UNPACKED // MEBIBYTE} MiB")
+    headers = _Headers(data)
+    headers.most = LARGEST_HEADER
+    archive = tarfile.open(  # noqa: SIM115 - closing it would do nothing
+        fileobj=headers, mode="r:", encoding="utf-8", errors="surrogateescape"
+    )
+    total = count = 0
+    while (info := _next(archive, headers)) is not None:
+        count += 1
+        if count > MOST_MEMBERS:
+            raise Unusable(f"it has more than {MOST_MEMBERS} members: hand in ex*.py only")
+        if info.size < 0:
+            raise Unusable(f"it is damaged: {info.name} has a size below 0")
+        counts = like_a_chapter(info.name) and _type(info) == "file"
+        size = info.size if counts and info.size <= largest_of(info.name) else 0
+        total += size
+        if total > LARGEST_IN_ALL:
+            raise Unusable("its ex*.py are too large")
+        held = data[info.offset_data : info.offset_data + size]
+        yield Member(info.name, _type(info), info.size, _already(held))
 
 
 def _already(data: bytes) -> Callable[[int], bytes]:
     return lambda _: data
 
 
-def _next(archive: tarfile.TarFile, bounded: _Bounded) -> tarfile.TarInfo | None:
-    bounded.allow(LARGEST_HEADER)
+def _next(archive: tarfile.TarFile, headers: _Headers) -> tarfile.TarInfo | None:
+    headers.most = headers.taken + LARGEST_HEADER
     info = archive.next()
     # it would remember every member, and copy every global header into each
     archive.members.clear()  # type: ignore[attr-defined]
@@ -97,19 +83,3 @@ def _type(info: tarfile.TarInfo) -> Type:
     if info.isdir():
         return "folder"
     return "file" if info.isfile() and not info.issparse() else "special file"
-
-
-def _data(archive: tarfile.TarFile, bounded: _Bounded, info: tarfile.TarInfo) -> bytes:
-    most = largest_of(info.name)
-    if _type(info) != "file" or info.size > most:
-        return b""
-    bounded.allow(info.size)
-    file = archive.extractfile(info)
-    return file.read(info.size) if file is not None else b""
-
-
-def _to_the_end(stream: gzip.GzipFile) -> None:
-    """Go on to where the checksum is: a damaged header looks like the end to tarfile."""
-    while stream.read(MEBIBYTE):
-        if stream.tell() > LARGEST_UNPACKED:
-            raise Unusable(f"it unpacks to more than {LARGEST_UNPACKED // MEBIBYTE} MiB")
