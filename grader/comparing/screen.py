@@ -14,7 +14,6 @@ from rich.text import Text
 
 from grader import places
 from grader.comparing.compare import Compared
-from grader.comparing.folding import folded
 from grader.pictures.model import unpack
 from grader.pictures.terminal import guess, show
 from grader.written.cells import Place
@@ -92,9 +91,20 @@ def _beside(blocks: Sequence[Block], console: Console) -> None:
         console.print(_block(block, console.width), soft_wrap=True)
 
 
+def folded(text: str, width: int) -> str:
+    """Fold the lines of code that are too long, between words."""
+    made: list[str] = []
+    for line in text.splitlines():
+        after = line[: len(line) - len(line.lstrip())] + 4 * " "
+        made += textwrap.wrap(
+            line, width, subsequent_indent=after, break_long_words=False, break_on_hyphens=False
+        ) or [""]
+    return "\n".join(made)
+
+
 def _block(block: Block, width: int) -> Text:
     title, text = block
-    code = "\n".join(folded(text, max(width, NARROWEST)))
+    code = folded(text, max(width, NARROWEST))
     syntax = Syntax(code, "python", theme=f"ansi_{guess()}", background_color="default")
     coloured = syntax.highlight(code)
     coloured.rstrip()

@@ -33,7 +33,7 @@ PARTS = {
     "coach": "__init__ common downhill error_slips errors known_errors relations rows_so_far",
     "commands": "__init__ board compare finish hint notebook output quiz reset show usage watch "
                 "why",
-    "comparing": "__init__ child compare excerpt folding here screen seal sealed style ways",
+    "comparing": "__init__ child compare excerpt here screen seal sealed style ways",
     "comparing/questions": "__init__",
     "quiz": "__init__ asked chapter question replies standing talk",
     "remote": "__init__ context",
