@@ -613,7 +613,8 @@ def closed_with_zero(query, key, mask=None):
 
 @attention_weights.slip(BLIND)
 def closed_with_a_large_number(query, key, mask=None):
-    """Filled with a large negative number: a query that may look at nothing then sees all."""
+    """Filled with a large negative number, a score like any other: where all others are lower, or
+    closed as well, what is closed gets the weight. Use minus infinity."""
     return _softmax(_closed(_scaled(query, key), mask, -1e4))
 
 

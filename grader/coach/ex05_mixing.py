@@ -636,8 +636,8 @@ def mask_added(query, key, value, mask=None):
 
 @attention.slip(BLIND)
 def closed_with_a_large_number(query, key, value, mask=None):
-    """Filled with a large negative number: a query that may look at nothing then gets the mean of
-    all values, not zeros."""
+    """Filled with a large negative number, a score like any other: where all others are lower, or
+    closed as well, what is closed gets the weight. Use minus infinity."""
     return _attend(query, key, value, mask, fill=-1e4)
 
 

@@ -950,6 +950,15 @@ def scores_of_0_for_the_masked(query, key, value, window):
     return _softmax(scores * _windowed(n, n, window, 0, query.device)) @ value
 
 
+@_slip(BEFORE_SOFTMAX)
+def closed_with_a_large_number(query, key, value, window):
+    """What is out of the window is filled with a large negative number, a score like any other:
+    where all scores are lower, it gets the weight. Fill with minus infinity."""
+    n = query.shape[-2]
+    scores = query @ key.mT * query.shape[-1] ** -0.5
+    return _softmax(scores.masked_fill(~_windowed(n, n, window, 0, query.device), -1e4)) @ value
+
+
 @_slip(KEYS)
 def softmax_over_the_queries(query, key, value, window):
     """The softmax ran over the queries, dim -2: each query has a row of weights of its own, over
