@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import re
 
-from grader.written.started import parsed
-
 # what runs the rest of the cell as Python, in the notebook itself
 PYTHON = ("time", "timeit", "capture", "prun")
 CELL = re.compile(r"\s*%%(\w*)[^\n]*\n?")
 LINE = re.compile(
-    r"""^(?P<indent>[ \t]*)(?:
-        %+\w | !(?!=) | \?                          # %time f(x), !ls, ?softmax; not `% x`
-      | [\w.*]+\?{1,2}[ \t]*$                       # softmax?
-      | [\w.,][\w., \t]*=[ \t]*[%!](?!=)            # names = !ls
-    )(?:[^\n]|(?<=\\)\n)*                           # with what backslashes join to it""",
-    re.VERBOSE | re.MULTILINE,
+    r"""(?P<indent>[ \t]*)(?:
+        [%!][^\n]*                                  # %time f(x), !ls
+      | \?[^\n]*                                    # ?softmax
+      | [\w.*]+\?{1,2}[ \t]*(?=\n|\Z)               # softmax?
+      | [\w.,][\w., \t]*=[ \t]*[%!](?!=)[^\n]*    # names = !ls
+    )""",
+    re.VERBOSE,
+)
+# what a statement can hold that makes the next line belong to it
+TOKEN = re.compile(
+    r'''(?P<text>[rbfuRBFU]{0,2}(?:
+        """(?:[^"\\]|\\.|"(?!""))*"""
+      | \'\'\'(?:[^'\\]|\\.|'(?!''))*\'\'\'
+      | "(?:[^"\\\n]|\\.)*"
+      | '(?:[^'\\\n]|\\.)*'
+    ))
+      | \#[^\n]*
+      | (?P<joined>\\\n)
+      | (?P<open>[(\[{])
+      | (?P<close>[)\]}])
+      | (?P<end>\n)
+      | \w+ | .''',
+    re.VERBOSE | re.DOTALL,
 )
 
 
@@ -29,13 +44,41 @@ def without_magics(cell: str) -> str:
         if first[1] not in PYTHON:
             return ""
         place = first.end()
-    rest = cell[place:]
-    try:
-        parsed(rest)  # so that what looks like a magic within a string stays, where there are none
-    except SyntaxError:
-        rest = LINE.sub(_passed, rest)
-    return "\n" * cell.count("\n", 0, place) + rest
+    return "\n" * cell.count("\n", 0, place) + _lines(cell[place:])
 
 
-def _passed(magic: re.Match[str]) -> str:
-    return f"{magic['indent']}pass" + "\n" * magic[0].count("\n")
+def _lines(cell: str) -> str:
+    made, place = [], 0
+    while place < len(cell):
+        magic = LINE.match(cell, place)
+        if magic:
+            made.append(f"{magic['indent']}pass")
+            place = _after(cell, magic.end(), made)
+        else:
+            end = _end_of_statement(cell, place)
+            made.append(cell[place:end])
+            place = end
+    return "".join(made)
+
+
+def _after(cell: str, place: int, made: list[str]) -> int:
+    """Go past the end of a magic's line, and past those that its backslashes join to it."""
+    while place < len(cell):
+        made.append("\n")
+        joined = cell[place - 1] == "\\"
+        place += 1
+        if not joined:
+            break
+        end = cell.find("\n", place)
+        place = len(cell) if end < 0 else end
+    return place
+
+
+def _end_of_statement(cell: str, place: int) -> int:
+    """Return where the line ends that ends the statement."""
+    depth = 0
+    for token in TOKEN.finditer(cell, place):
+        depth += bool(token["open"]) - bool(token["close"])
+        if token["end"] and depth <= 0:
+            return token.end()
+    return len(cell)

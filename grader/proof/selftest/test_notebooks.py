@@ -279,8 +279,7 @@ def gives(value: object) -> str:
         (["x = 3; softmax = lambda: x"], 3),
         (["@staticmethod\ndef softmax(): return 'é'  # ü"], "é"),
         (["if True:\n    !ls\n    LIMIT = 7\ndef softmax(): return LIMIT"], 7),
-        (["%%time\ndef softmax():\n    return '''\n%time\n'''"], "\n%time\n"),
-        (["def softmax():\n    names = !ls \\\n  -l\n    return (5\n        % 3)"], 2),
+        (["def softmax():\n    names = !ls\n    return '''\n%time\n'''"], "\n%time\n"),
         (["def softmax():\r\n    return 5\r\n"], 5),
     ],
 )
