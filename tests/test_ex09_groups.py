@@ -138,7 +138,7 @@ def qkv_masked(draw: Draw, *batch: int, g=2, times=3, q=5, k=7, d_k=11, d_v=13):
 
 def masked_far_below_zero(draw: Draw):
     query, key = far_below_zero(draw)
-    return query.expand(6, 5, 16), key.expand(2, 7, 16), draw(2, 7, 3), draw.mask(5, 7)
+    return query.repeat(6, 1, 1), key.repeat(2, 1, 1), draw(2, 7, 3), draw.mask(5, 7)
 
 
 def fewer_queries_each(draw: Draw, *batch: int, h=6, g=3, queries=60, k=11, d_k=13, d_v=5):

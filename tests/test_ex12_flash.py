@@ -274,7 +274,7 @@ SPECIAL = [
     merged("one_is_larger_at_1e4", moved(1e4, 9e3), EXTREME),
     merged("one_is_larger_at_-1e4", moved(-1e4, -9e3), EXTREME),
     Case("flash_attention", lambda d: (*far_below_zero(d, q=7), d(7, 11), True, 3),
-         flash_attention, "far_below_zero, causal", cites=EXTREME),
+         flash_attention, "far_below_zero, causal"),
     *whichever("one_position_at_a_time", 5, 7, 1, 2, cites=DIVIDE),
     *whichever("divides", 8, 12, 4, 2, cites=DIVIDE),
     *whichever("one_left_over", 9, 13, 4, 2, cites=DIVIDE),

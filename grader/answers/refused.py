@@ -114,7 +114,8 @@ class Refused:
         if writes:
             self._written.add(real)
             # a path that is not absolute leads to the temporary folder there
-            here = _within(real, (_real("."),)) and not _within(real, (self._folder,))
+            here = _within(real, (_real("."), *self._temporary))
+            here = here and not _within(real, (self._folder,))
             return None if here or not os.path.isabs(given) else _WRITES.format(name)
         if real in self._written or not os.path.isfile(real):
             return None
@@ -134,10 +135,11 @@ class Refused:
         """Tell whether a file is to be had in `grade` as well."""
         if _within(real, (self._folder,)):
             return False  # chapters, too, are held in memory there
-        if _within(real, self._temporary):
-            # what was there before the chapters ran is not there
-            return not os.path.isfile(real) or os.stat(real).st_mtime > self._began
-        return _within(real, self._there) or _PACKAGES.search(real) is not None
+        if _within(real, self._there) or _PACKAGES.search(real):
+            return True
+        # of the temporary folder not what was there before the chapters ran
+        fresh = not os.path.isfile(real) or os.stat(real).st_mtime > self._began
+        return fresh and _within(real, self._temporary)
 
 
 def _does(event: str, args: tuple[Any, ...], frame: types.FrameType) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,8 +60,9 @@ def tables_of_times(
         rules: single ones, which count over those of the file.
         folders: those that may hold one.
     """
-    files: list[Path | None] = [folder / NAME for folder in folders if (folder / NAME).is_file()]
-    found = (named_table(file, rules) for file in ([asked] if asked else files or [None]))
+    here = [folder / NAME for folder in folders if os.path.isfile(folder / NAME)]
+    files: Sequence[Path | None] = [asked] if asked else here or [None]
+    found = (named_table(file, rules) for file in files)
     return [table for table in found if table is not None]
 
 

@@ -71,7 +71,8 @@ def grade(request: GradeRequest) -> int:
     shard = shard_of(request.shard)
     _refuse_lonely(request, shard)
     told = Told(most=sys.maxsize)
-    everything = find(request.paths, told, _own_files(request))
+    for_one = request.wanted.is_for_one
+    everything = find(request.paths, told, _own_files(request), one=for_one)
     batch = sorted_out(everything, request.duplicates)
     _tell(*told.notes, *([] if request.duplicates else _several(batch)))
     by = keys(batch, shard)
@@ -84,7 +85,7 @@ def grade(request: GradeRequest) -> int:
     known = catalogue()
     handed_in = (one.path for one in everything)
     reports.refuse_overwriting((*wanted.read, request.results, *handed_in))
-    whose = [] if wanted.course or wanted.is_for_one else _folders(request.paths, everything)
+    whose = [] if wanted.course or for_one else _folders(request.paths, everything)
     course = course_for(wanted.course, wanted.rules, whose, known)
     chosen = _chosen(known, request.only, course)
     named = bool(request.only or (course and course.weeks))

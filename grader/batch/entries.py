@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from grader.batch.folders import BELOW, HIDES, everything
+from grader.batch.folders import BELOW, HIDES
 from grader.batch.meant import by_student, known_stems, of_platform
-from grader.batch.members import ENGINE, is_module, like_a_chapter
+from grader.batch.members import ENGINE, like_a_chapter
 from grader.batch.names import listed, printable, shortened
 from grader.batch.no_chapter import nothing_called_so
-from grader.batch.sources import LARGEST, NOTEBOOK, Told
+from grader.batch.sources import LARGEST, Told
 from grader.batch.uploads import ARCHIVES, OTHER_ARCHIVES, Loose
 from grader.batch.versions import in_order
 from grader.whose import TYPED, UPLOADED
@@ -79,12 +79,13 @@ class Contents:
             told.note(sentence, (shortened(name, 120) for name in names))
 
 
-def look_into(folder: Path, reads: Reads) -> Contents:
+def look_into(folder: Path, reads: Reads, *, one: bool = False) -> Contents:
     """Sort what lies in a folder.
 
     Args:
         folder: whatever the user gave; what cannot be looked into counts as one submission.
         reads: tells whether chapters can be read from a folder or an archive.
+        one: whether it is one student's where chapters lie in it, whatever lies beside them.
     """
     found = Contents()
     try:
@@ -96,6 +97,8 @@ def look_into(folder: Path, reads: Reads) -> Contents:
     except OSError:
         return found
     if not os.access(folder, os.X_OK):  # its names can be read, but nothing more
+        return found
+    if one and (_chapters(folder) or any(map(_chapters, filter(_is_below, entries)))):
         return found
     entries = _by_student(folder, entries, found)
     beside = None if found.loose else _beside_chapters(folder, entries, reads)
@@ -168,18 +171,15 @@ def _beside_chapters(folder: Path, entries: list[Path], reads: Reads) -> list[Pa
     """List the submissions beside a submission's chapters; None if there are no such chapters.
 
     An older version may lie beside somebody's chapters. Where two or more submissions do, it is
-    a class, and the chapters are astray; of two, one may be work that cannot be read. What is only
-    called like a chapter is so beside one.
+    a class, and the chapters are astray. What is only called like a chapter is so beside one.
     """
     below = filter(_is_below, entries)
     chapters = [*_chapters(folder), *itertools.chain.from_iterable(map(_chapters, below))]
     if not chapters:
         return None
     enough = 2 if any(map(_of_the_kit, chapters)) else 1
-    others = list(filter(_beyond_doubt, entries))
+    others = filter(_beyond_doubt, entries)
     beside = list(itertools.islice(filter(reads, others), enough))
-    if len(beside) == 1 < enough:
-        beside += itertools.islice(filter(_holds_work, set(others).difference(beside)), 1)
     return None if len(beside) == enough else beside
 
 
@@ -191,14 +191,6 @@ def _beyond_doubt(entry: Path) -> bool:
     plain = not entry.is_symlink() and not entry.name.startswith(HIDES)
     somebodys = plain and entry.name.lower() not in KITS_OWN
     return somebodys and (os.path.isdir(entry) or _called_archive(entry))
-
-
-def _holds_work(entry: Path) -> bool:
-    """Tell whether somebody may have handed it in: an archive, or a folder with code in it."""
-    if not os.path.isdir(entry) or not os.access(entry, os.R_OK | os.X_OK):
-        return True
-    names = (member.path.name for member in everything(entry))
-    return any(is_module(name) or name.endswith(NOTEBOOK) for name in names)
 
 
 def _sort_in(entry: Path, found: Contents, reads: Reads) -> None:

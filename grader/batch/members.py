@@ -68,8 +68,7 @@ def like_a_chapter(name: str) -> bool:
     return largest(last.lower()) > 0 or meant(last) is not None
 
 
-def is_module(name: str) -> bool:
-    """Tell whether a file may be a module that somebody wrote, by its name."""
+def _is_module(name: str) -> bool:
     return name.endswith(SCRIPT) and not name.startswith(OF_TOOLS)
 
 
@@ -118,7 +117,7 @@ def counting(members: Iterable[Member], told: Told) -> dict[str, Member]:
         passed_over += [f"{name} is not in small letters: call it so" for name in names]
         raise NoChapter(shortened(passed_over[0], 160) if passed_over else "")
     near_them = [path.name for folder in top for path in beside[folder]]
-    modules = list(filter(is_module, near_them))
+    modules = list(filter(_is_module, near_them))
     if modules:
         told.note(f"not read: {listed(modules)}: what a chapter needs goes into it")
     told.leave(near_them)

@@ -75,7 +75,11 @@ class Submission:
 
 
 def find(
-    paths: Iterable[Path], told: Told | None = None, own: Collection[Path] = ()
+    paths: Iterable[Path],
+    told: Told | None = None,
+    own: Collection[Path] = (),
+    *,
+    one: bool = False,
 ) -> list[Submission]:
     """List the submissions that the paths mean, in order, each with a name of its own.
 
@@ -83,6 +87,7 @@ def find(
         paths: submissions, and folders of submissions.
         told: is told of what is passed over.
         own: the command's own files, which are nobody's work wherever they lie.
+        one: whether it is known to be one student's.
 
     Raises:
         FileNotFoundError: a path is not there.
@@ -98,7 +103,7 @@ def find(
         if path.is_file() and not is_archive(path):
             raise ValueError(f"{path} is neither a folder nor a .zip or .tar.gz")
         whole = Path(os.path.abspath(path))  # not resolved: a link keeps its own name
-        inside = look_into(whole, _can_be_read)
+        inside = look_into(whole, _can_be_read, one=one)
         inside.tell(whole, told, own)
         # what was given itself is taken, whatever it is called and wherever it lies
         for place, problem in sorted((inside.submissions or {whole: ""}).items()):

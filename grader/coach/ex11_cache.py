@@ -45,7 +45,6 @@ FORGET = 'the stub of KeyValueCache: "the next update is a first one"'
 ADDED = 'the stub of attend_with_cache: "The keys and values of the new ones are added to it."'
 SEES = 'the stub of attend_with_cache: "a word sees itself and what came before it"'
 LEFT = 'the stub of attend_with_cache: "the cache is left as it was then"'
-QUERIES_ALONE = 'the stub of attend_with_cache: "Gradients reach the queries"'
 LAYERS = 'the stub of CachedAttention: "The module has four layers and no other weights"'
 AS_MANY = 'the stub of CachedAttention: "None: as many as n_heads."'
 ITSELF = 'the stub of CachedAttention: "the module keeps nothing itself"'
@@ -770,16 +769,6 @@ def values_of_another_width_refused(query, key, value, cache):
     if value.shape != key.shape:
         raise ValueError(f"do not fit: {tuple(key.shape)} and {tuple(value.shape)}")
     return _mix(query, *cache.update(key, value))
-
-
-@_attend_slip(QUERIES_ALONE)
-def new_rows_beside_the_cache(query, key, value, cache):
-    """The new rows are attended to as they came and not as the cache gives them back: gradients
-    reach them, and all rows are copied. Take what `update` returns."""
-    keys, values = cache.update(key, value)
-    n = keys.shape[-2] - key.shape[-2]
-    both = (torch.cat((old[..., :n, :], new), -2) for old, new in ((keys, key), (values, value)))
-    return _mix(query, *both)
 
 
 @attend_with_cache.slip(LEFT)

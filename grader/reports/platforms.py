@@ -87,7 +87,8 @@ def read_roster(path: Path) -> Roster:
     name, given, family = (
         next(iter(_called(cells, titles)), None) for titles in (NAMES, GIVEN, FAMILY)
     )
-    if given is not None and family is None:
+    alone = given is not None and family is None
+    if alone and name is not None and cells.header[name].casefold() == "name":
         name, family = None, name  # as in Name;Vorname
     if name is None and family is None and not identifying:
         raise ValueError(

@@ -151,12 +151,14 @@ def test_an_older_version_beside_the_chapters_is_told(subs):
     assert "move it elsewhere to have it graded" in said[0]
 
 
-@pytest.mark.parametrize("work", ["alice/homework.py", "alice/hw/task.ipynb", "alice.rar"])
-def test_who_cannot_be_read_beside_one_who_can_is_of_a_class(subs, work):
-    graded, problems, said = outcome(subs(NAME, f"bob/{NAME}", work))
-    assert (graded, said) == (["bob"], [])
-    assert list(problems) == ["alice", NAME]
-    assert "whose it is cannot be told" in problems[NAME]
+@pytest.mark.parametrize(
+    "beside",
+    [(f"old/{NAME}", f"backup/{NAME}"), ("ex01_scores_slow.py", "ex01_scores_fast.py")],
+)
+def test_what_is_known_to_be_one_students_is_one_submission(subs, beside):
+    folder = subs(NAME, *beside, "ex01_scores_loop.py")
+    assert len(find([folder])) > 1
+    assert [one.path for one in find([folder], one=True)] == [folder]
 
 
 @pytest.mark.parametrize("beside", [("data/numbers.txt",), ("src/mine.py", "lib/more.py")])

@@ -57,7 +57,7 @@ def build(file: Path, pip_conf: Path | None = None) -> int:
         members["pip.conf"] = pip_conf.read_bytes()
     for top in [places.ROOT / name for name in KIT]:
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
-            out = path.is_dir() or LEFT_OUT in path.parents or "__pycache__" in path.parts
+            out = not path.is_file() or LEFT_OUT in path.parents or "__pycache__" in path.parts
             if not out:
                 members[f"kit/{path.relative_to(places.ROOT).as_posix()}"] = path.read_bytes()
     with zipfile.ZipFile(file, "w") as archive:

@@ -15,6 +15,7 @@ from grader.suite.laws.outputs import SOME, drawn
 from grader.suite.module_case import ModuleCase
 from grader.suite.modules import stepped
 from grader.suite.played import Played
+from grader.suite.promises import Rule
 
 
 def called_again(answer: Any, draw: Draw, case: Case) -> None:
@@ -59,7 +60,8 @@ def called_again(answer: Any, draw: Draw, case: Case) -> None:
 def _holds_after_overwriting(answer: Any, draw: Draw, case: Case) -> None:
     given = case.given(draw)
     want = case.want(given)
-    same(case.call(answer, given), want, like=case.like(given, want))
+    with situation("sizes that were drawn", Rule("sizes")):
+        same(case.call(answer, given), want, like=case.like(given, want))
     label = "the output of a second, equal call, after what the first one gave was overwritten"
     with later_call():
         got = answer.after_overwriting(case.exercise, *given, **case.options)
