@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -16,6 +17,9 @@ from grader.chapters import World, catalogue
 from grader.judging.judge import Judge
 
 ROUNDS = 3
+# so many more are run where the stubs seem too slow: the machine may have been busy in all of them
+MORE_ROUNDS = 9
+IMPORT = "import torch, pytest"
 STUBS = "pytest, untouched stubs"
 BASE = ["-c", "import torch, pytest"]
 PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
@@ -32,7 +36,7 @@ def main() -> None:
         SystemExit: the promise to who has just unpacked the kit is broken.
     """
     commands = {
-        "import torch, pytest": BASE,
+        IMPORT: BASE,
         STUBS: [*PYTEST, f"--answers={places.EXERCISES}"],
         "pytest, solutions": [*PYTEST, f"--answers={places.SOLUTIONS}"],
     }
@@ -42,17 +46,25 @@ def main() -> None:
     for _ in range(ROUNDS):
         for title, arguments in commands.items():
             taken[title].append(seconds(arguments))
-    base = statistics.median(taken["import torch, pytest"])
+    for _ in range(MORE_ROUNDS):
+        if of_limit(taken) <= 1:
+            break
+        for title in (IMPORT, STUBS):
+            taken[title].append(seconds(commands[title]))
+    base = statistics.median(taken[IMPORT])
     for title, times in taken.items():
         middle = statistics.median(times)
         print(f"{title:<32} {middle:6.2f} s   {middle / base:5.2f} x the import")
-    # of the fastest: what else the machine does can only add to a time
-    of_limit = min(taken[STUBS]) / (1.5 * min(taken["import torch, pytest"]) + 1)
-    print(f"{'stubs: 1.5 x the import + 1 s':<32} {of_limit:6.2f} of the limit")
+    print(f"{'stubs: 1.5 x the import + 1 s':<32} {of_limit(taken):6.2f} of the limit")
     own = statistics.median(suites(places.SOLUTIONS) for _ in range(ROUNDS))
     print(f"{'the suites own time':<32} {own:6.2f} s   {own / base:5.2f} x the import")
-    if of_limit > 1:
+    if of_limit(taken) > 1:
         raise SystemExit("a promise is broken: the fastest run of the stubs is over the limit")
+
+
+def of_limit(taken: Mapping[str, Sequence[float]]) -> float:
+    """Compare the fastest runs: what else the machine does can only add to a time."""
+    return min(taken[STUBS]) / (1.5 * min(taken[IMPORT]) + 1)
 
 
 def seconds(arguments: list[str]) -> float:
