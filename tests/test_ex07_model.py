@@ -18,6 +18,7 @@ from grader.suite import (
     Rule,
     check,
     checks_by_law,
+    default_dtype,
     equal,
     holds,
     later_call,
@@ -422,14 +423,10 @@ def test_positional_encoding_is_device_ready(answer, draw):
 )  # fmt: skip
 def test_positional_encoding_default_dtype(answer, draw):
     draw.require("float64")
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
+    with default_dtype(torch.float64):
         # sizes of their own: a table that is kept from another check has another dtype
         got = answer.positional_encoding(11, 8, device=draw.place)
         like = default(draw.device)
-    finally:
-        torch.set_default_dtype(before)
     # steps in float32 are allowed, only the result has a dtype by contract
     same(got, encoding64(11, 8, draw.device), like=like, within=BY_DTYPE[torch.float32])
 

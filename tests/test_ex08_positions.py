@@ -10,6 +10,7 @@ from grader.suite import (
     Draw,
     check,
     checks_by_law,
+    default_dtype,
     exact,
     printed,
     reference,
@@ -299,12 +300,9 @@ def test_rotary_angles_far_out(answer, draw):
 @check("rotary_angles", about="dtypes", cites="The angles in radians")
 def test_rotary_angles_default_dtype(answer, draw):
     draw.require("float64")
-    positions, before = draw.integers(0, 9, 11), torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
+    positions = draw.integers(0, 9, 11)
+    with default_dtype(torch.float64):
         got = answer.rotary_angles(positions, 14)
-    finally:
-        torch.set_default_dtype(before)
     with situation("where the default dtype is float64"):
         same(got, rotary_angles(positions, 14).float(), within=DIGITS_OF_FLOAT32)
 

@@ -126,9 +126,10 @@ class Refused:
         imports = frame.f_globals.get("__name__", "").startswith("importlib.")
         if imports or not isinstance(path, str | bytes | os.PathLike):
             return None
-        real = _real(os.fsdecode(path))
+        given = os.fsdecode(path)
+        real = _real(given)
         # a folder of no absolute path is an empty one there
-        there = not os.path.isabs(os.fsdecode(path)) and not _within(real, (self._folder,))
+        there = not os.path.isabs(given) and not _within(real, (self._folder,))
         return None if there or self._has(real) else _LISTS.format(Path(real).name)
 
     def _has(self, real: str) -> bool:

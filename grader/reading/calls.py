@@ -41,11 +41,13 @@ class _File:
             name, or a name that has no owner and nothing.
         renamed: what goes by another name, after that name.
         of_torch: what is imported from torch, after the name that it goes by.
+        own: what the chapters' own functions are called by.
     """
 
     blocks: dict[str, Pairs] = field(default_factory=dict)
     renamed: Pairs = field(default_factory=dict)
     of_torch: Pairs = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
 
 
 def ready_made(source: bytes, exercise: str, family: Family) -> list[str]:
@@ -60,17 +62,13 @@ def ready_made(source: bytes, exercise: str, family: Family) -> list[str]:
     except UnicodeError:
         return []
     imported = _imported(file, family)
-    own = {alias for alias, module in file.renamed if OWN.fullmatch(module)}
-    # each once: an owner may be a word of a megabyte, and have a thousand attributes
-    owners = {owner for names in file.blocks.values() for owner, _ in names}
-    own |= set(filter(OWN.fullmatch, owners))
     found: list[str] = []
     waiting, known = [exercise], {exercise}
     while waiting:
         for owner, name in file.blocks.get(waiting.pop(), ()):
             if owner in imported and name == "":
                 found.append(imported[owner])
-            elif owner in own:
+            elif owner in file.own:
                 continue
             elif TOOLS.fullmatch(name or owner) or family.holds(name.lower()):
                 found.append(name or owner)
@@ -123,6 +121,10 @@ def _read(source: bytes) -> _File:
                 block |= ahead  # decorators are the definition's below them
                 ahead = {}
             block |= dict.fromkeys(_names(rest))
+    file.own = {alias for alias, module in file.renamed if OWN.fullmatch(module)}
+    # each once: an owner may be a word of a megabyte, and have a thousand attributes
+    owners = {owner for names in file.blocks.values() for owner, _ in names}
+    file.own |= set(filter(OWN.fullmatch, owners))
     return file
 
 

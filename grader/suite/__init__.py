@@ -14,7 +14,7 @@ from grader.suite.compare import (
     unchanged,
 )
 from grader.suite.costs import Growth
-from grader.suite.draw import Draw, aside
+from grader.suite.draw import Draw, aside, default_dtype
 from grader.suite.expected import recorded, reference, worked_out
 from grader.suite.module_case import ModuleCase
 from grader.suite.played import Played, as_it_came
@@ -36,6 +36,7 @@ __all__ = [
     "aside",
     "check",
     "checks_by_law",
+    "default_dtype",
     "equal",
     "exact",
     "first_float",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -24,6 +24,17 @@ def derived(seed: int, *names: object) -> int:
 def aside() -> contextlib.AbstractContextManager[None]:
     """Let a suite initialise modules of its own without using up the answer's random numbers."""
     return torch.random.fork_rng(devices=[])
+
+
+@contextlib.contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Let torch have another default dtype inside."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 class Draw:

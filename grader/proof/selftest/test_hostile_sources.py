@@ -57,6 +57,9 @@ SOURCES = {
     "f-strings in f-strings": filled(b'f"{'),
     "formats in formats": filled(b"{x:", b"f'"),
     "a chain of names": filled(b".b", b"def f():\n a"),
+    "a long owner of many names": b"".join(
+        (b"def f():\n ex01_", b"a" * 980_000, *(b".b%x" % i for i in range(4_000)))
+    ),
     "signs that combine": filled("\u0301\u0316".encode(), b"x = a"),
     "functions": b"".join(b"def f%x():f%x\n" % (i, i + 1) for i in range(50_000)),
     "different names": b"def f():" + b";".join(b"n%x" % i for i in range(140_000)),
