@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from grader import devices, places
-from grader.answers.refused import Refused
+from grader.answers.refused import Refused, kit_imported
 from grader.batch.folders import members
 from grader.batch.members import chosen
 from grader.batch.sources import Unusable
@@ -410,9 +410,13 @@ class Board:
         for line in "\n".join(notes).splitlines()[:MOST_NOTES] if not short else []:
             terminalreporter.write_line(f"{'note':<14}{line}")
         ran = dict.fromkeys(r.stem for r in results if r.checks)
-        for line in Folder(_answers(self.config), known.names()).notes(ran):
+        folder = Folder(_answers(self.config), known.names())
+        for line in folder.notes(ran):
             terminalreporter.write_line(f"{'note':<14}{line}")
-        for line in _at_most(MOST_REFUSED, [*_not_taken(_answers(self.config)), *self.refused]):
+        chapters = [(one, folder.path / one.name) for one in map(folder.source, ran) if one]
+        of_kit = [line for chapter in chapters for line in kit_imported(*chapter)]
+        refused = [*_not_taken(_answers(self.config)), *of_kit, *self.refused]
+        for line in _at_most(MOST_REFUSED, refused):
             terminalreporter.write_line(f"{'note':<14}{line}")
 
 

@@ -7,20 +7,26 @@ chapter asks for, not what a library does of its own accord.
 from __future__ import annotations
 
 import contextlib
+import dis
 import os
 import re
 import sys
 import tempfile
 import time
 import types
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import Any
 
+from grader.written.cells import compiled
+from grader.written.source import Source
+
+_KIT = "grader"
 _ALONE = "`grade` runs chapters without the files beside them"
 _LISTS = f"lists the files of {{}}: {_ALONE}: write what you need of them into the chapter"
 _OPENS = f"opens {{}}: {_ALONE}: put what it holds into the chapter"
 _IMPORTS = f"imports {{}}: {_ALONE}: move what you need into the chapter"
+_IMPORTS_KIT = "imports {}, which `grade` keeps out of reach: move what you need into the chapter"
 _WRITES = "writes {}: `grade` lets a chapter write only to the temporary folder: use `tempfile`"
 _PROGRAM = "starts another process: `grade` refuses that: do the work in the chapter itself"
 _NET = "opens a socket: `grade` has no network: put what comes from there into the chapter"
@@ -141,6 +147,38 @@ class Refused:
         # of the temporary folder not what was there before the chapters ran
         fresh = not os.path.isfile(real) or os.stat(real).st_mtime > self._began
         return fresh and _within(real, self._temporary)
+
+
+def kit_imported(chapter: Source, path: Path) -> list[str]:
+    """Say where a chapter imports the kit: Python tells nobody of what has been imported before.
+
+    Args:
+        chapter: the source.
+        path: of the file that it was read from.
+    """
+    if chapter.problem or _KIT.encode() not in chapter.text:
+        return []
+    try:
+        codes = compiled(chapter.text, path)
+    except SyntaxError:
+        return []
+    return [
+        f"{Path(file).name}, line {line}, {_IMPORTS_KIT.format(module)}"
+        for code in codes
+        for file, line, module in _imports(code)
+        if module.split(".", 1)[0] == _KIT
+    ]
+
+
+def _imports(code: types.CodeType) -> Iterator[tuple[str, int, str]]:
+    lines, line = dict(dis.findlinestarts(code)), code.co_firstlineno
+    for step in dis.get_instructions(code):
+        line = lines.get(step.offset) or line
+        if step.opname == "IMPORT_NAME":
+            yield code.co_filename, line, step.argval
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _imports(inner)
 
 
 def _does(event: str, args: tuple[Any, ...], frame: types.FrameType) -> str | None:

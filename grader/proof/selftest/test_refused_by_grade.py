@@ -133,6 +133,22 @@ def test_what_is_noted_is_refused_and_what_is_not_is_accepted(submission, soluti
     assert accepted == set(ALLOWED)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a submission is shut in on Linux only")
+@pytest.mark.parametrize(
+    "line", ["import grader.nested", "def own():\n    from grader import nested\nown()"]
+)
+def test_the_kit_is_refused_in_grade_and_noted_by_pytest(submission, solution, graded, line):
+    text = at_the_top(solution("ex01_scores"), line)
+    folder = submission("of the kit", ex01_scores=text)
+    done = run(f"--answers={folder}", SUITE, "-k", "dot_product")
+    assert done.returncode == 0
+    at = 1 + text[: text.index("grader")].count("\n")
+    assert f"ex01_scores.py, line {at}, imports grader" in done.stdout.split(" board ")[1]
+    [one] = graded(folder, "--only", "dot_product")["submissions"]
+    assert one["score"]["cpu"] == 0
+    assert "No module named" in json.dumps(one)
+
+
 def test_each_right_answer_gives_no_note():
     known, setting = catalogue(), Setting("cpu", 0)
     worlds = [World(folder, known.names()) for folder in places.variants()]
