@@ -388,6 +388,8 @@ REFUSALS = [
         *((f"the tokens are 7 wide and `{name}` has 8 rows",
            refused("self_attention", tokens_weights, **{f"_{place}": (8, width)}))
           for place, name, width in ((1, "w_q", 3), (2, "w_k", 3), (3, "w_v", 2))),
+        ("there is a batch, and `w_q`, `w_k` and `w_v` are [7], with 1 dimension",
+         refused("self_attention", lambda d: tokens_weights(d, 2), _1=(7,), _2=(7,), _3=(7,))),
         ("`w_q` is [1, 7, 3], with 3 dimensions",
          refused("self_attention", tokens_weights, _1=(1, 7, 3))),
         ("`w_k` is [1, 7, 3], with 3 dimensions",

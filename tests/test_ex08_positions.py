@@ -8,6 +8,7 @@ from grader.suite import (
     OTHER_FLOATS,
     Case,
     Draw,
+    Rule,
     check,
     checks_by_law,
     default_dtype,
@@ -20,6 +21,7 @@ from grader.suite import (
     situation,
     vary,
 )
+from grader.suite.laws.gradients import gradients
 from grader.suite.tolerance import Tolerance
 
 # What is right, worked out in float64: a turn is a matrix here, one for each row
@@ -113,6 +115,12 @@ def between(draw: Draw, *batch: int, q=5, k=7, pairs=3):
     return query, key, draw(q, scale=2), draw(k, scale=2)
 
 
+def in_place(draw: Draw):
+    """Put queries and keys at the same positions, as in self-attention."""
+    query, key, positions, _ = between(draw, q=5, k=5)
+    return query, key, positions, positions.clone()
+
+
 def unsorted(draw: Draw):
     return draw.tensor([7, 0, 7, -11, 3], torch.int64), 10
 
@@ -156,6 +164,7 @@ HALVES = Case("rotate_halves", rows_and_angles, rotate_halves)
 ROWS = Case("pairs_to_halves", a_weight, pairs_to_halves)
 SCORES = Case("rotary_scores", placed, rotary_scores)
 SCORES_BETWEEN = Case("rotary_scores", between, rotary_scores, "floating", {"base": 100.0})
+SCORES_IN_PLACE = Case("rotary_scores", in_place, rotary_scores, "equal positions")
 CASES = [ANGLES, SLOWER, FLOATING, PAIRS, HALVES, ROWS, SCORES]
 SPECIAL = [
     # not among CASES: angles of float32 have too few digits for gradients in float64
@@ -275,10 +284,21 @@ REFUSALS = [
          refused("rotary_scores", lambda d: placed(d, 2), _2=(2, 5))),
         ("`key_positions` is [7, 1], with 2 dimensions",
          refused("rotary_scores", placed, _3=(7, 1))),
+        ("`query_positions` is [], with 0 dimensions", refused("rotary_scores", placed, _2=())),
+        ("`key_positions` is [], with 0 dimensions", refused("rotary_scores", placed, _3=())),
     ),
 ]  # fmt: skip
 EXPLAINS = {}
 globals().update(checks_by_law(CASES, SPECIAL, REFUSALS))
+
+
+@check("rotary_scores", about="gradients", cites=Rule("gradients"))
+def test_rotary_scores_gradients_of_positions(answer, draw):
+    """Positions may be floats, and want gradients as others do: each its own, also if all agree."""
+    for case in (SCORES_BETWEEN, SCORES_IN_PLACE):
+        with situation(case.label):
+            gradients(answer, draw, case)
+
 
 # room for powers that are worked out in float32 in one way or another
 DIGITS_OF_FLOAT32 = Tolerance(4e-6, 1e-12)

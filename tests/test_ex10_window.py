@@ -1,5 +1,6 @@
 """Chapter 10: masks by exact value, windows by value, and what they cost, counted."""
 
+import itertools
 import math
 
 import torch
@@ -120,6 +121,7 @@ NONE = {"cites": EMPTY}
 SPECIAL = [
     of_sizes("causal_mask_at", "as_many_queries", 5, 5, expected=causal_mask_at),
     of_sizes("causal_mask_at", "one_query", 1, 6, expected=causal_mask_at),
+    of_sizes("causal_mask_at", "many_keys", 3, 131, expected=causal_mask_at),
     of_sizes("causal_mask_at", "no_query", 0, 4, expected=causal_mask_at, **NONE),
     of_sizes("causal_mask_at", "nothing", 0, 0, expected=causal_mask_at, **NONE),
     of_sizes("window_mask", "itself_alone", 4, 6, 1),
@@ -128,6 +130,10 @@ SPECIAL = [
     of_sizes("window_mask", "as_long_as_the_keys", 3, 7, 7),
     of_sizes("window_mask", "longer_than_the_keys", 3, 7, 20, cites="The window may be"),
     of_sizes("window_mask", "more_sinks_than_keys", 3, 7, 2, 20, cites="The window may be"),
+    of_sizes("window_mask", "much_longer_than_the_keys", 3, 7, 10**5, cites="The window may be"),
+    of_sizes("window_mask", "many_more_sinks_than_keys", 3, 7, 2, 10**5,
+             cites="The window may be"),
+    of_sizes("window_mask", "many_keys", 3, 131, 5, 2),
     of_sizes("window_mask", "as_many_sinks_as_keys", 6, 6, 1, 6, cites="The window may be"),
     of_sizes("window_mask", "sinks_in_the_window", 6, 8, 5, 4, cites="A position that is in both"),
     of_sizes("window_mask", "sinks_in_the_future", 7, 7, 1, 4),
@@ -146,6 +152,7 @@ SPECIAL = [
     at("one_position_in_a_window", 1, 4, 3),
     at("two_batches", 9, 2, 2, 3),
     at("many_short_windows", 97, 2),
+    at("many_long_windows", 131, 41),
     Case("window_attention", alike, window_attention, "scores_alike"),
     Case("window_attention", far_apart, window_attention, "scores_below_0"),
     Case("window_attention", values_of_zeros, window_attention, "values_of_zeros"),
@@ -208,6 +215,7 @@ REFUSALS = [
         ("`window` is 0", lambda a, _: a.window_mask(3, 5, 0)),
         ("`window` is -2", lambda a, _: a.window_mask(3, 5, -2)),
         ("`window` is 0, and there are 2 sinks", lambda a, _: a.window_mask(3, 5, 0, 2)),
+        ("`window` is 0, and there are 0 queries", lambda a, _: a.window_mask(0, 5, 0)),
     ),
     refusal(
         "window_mask", "ValueError: `sinks` is below 0.",
@@ -215,6 +223,7 @@ REFUSALS = [
         ("`sinks` is -4", lambda a, _: a.window_mask(3, 5, 2, sinks=-4)),
         ("`sinks` is -2, and `window` is larger than 5 keys",
          lambda a, _: a.window_mask(3, 5, 7, -2)),
+        ("`sinks` is -1, and there are 0 queries", lambda a, _: a.window_mask(0, 5, 2, -1)),
     ),
     refusal(
         "window_attention",
@@ -286,6 +295,16 @@ def test_causal_mask_at_as_in_chapter_3(answer, draw):
 def test_window_mask_by_hand(answer, draw, sinks):
     rows = ("..TTT..", "...TTT.", "....TTT"), ("T.TTT..", "T..TTT.", "T...TTT")
     same(answer.window_mask(3, 7, 3, sinks, draw.place), pattern(draw, *rows[sinks]))
+
+
+@check("window_mask", about="edges", cites=Rule("sizes"))
+def test_window_mask_of_every_size(answer, draw):
+    """Catches a shortcut that is taken one position too early."""
+    k = 6
+    for q, window, sinks in itertools.product((k, 2), range(1, k + 2), range(k + 1)):
+        with situation(f"q={q}, k={k}, window={window}, sinks={sinks}"):
+            got = answer.window_mask(q, k, window, sinks, draw.place)
+            same(got, window_mask(q, k, window, sinks, draw.device))
 
 
 MASKS = {

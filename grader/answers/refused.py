@@ -37,12 +37,14 @@ _PLAIN = {
     **dict.fromkeys(("socket.__new__", "socket.getaddrinfo"), _NET),
 }
 _LISTING = ("os.listdir", "os.scandir")
-_EVENTS = frozenset((*_PLAIN, *_LISTING, "open", "import"))
+_OPENING = ("open", "sqlite3.connect")
+_EVENTS = frozenset((*_PLAIN, *_LISTING, *_OPENING, "import"))
 # what stands between a line of a chapter and that for which it calls them
 _CARRIERS = re.compile(
     r"(codecs|io|pathlib|gzip|bz2|lzma|zipfile|tarfile|shutil|configparser|numpy|pandas|torch"
     r"|subprocess|os|pty|multiprocessing|concurrent|asyncio|socket|ssl|http|urllib"
-    r"|urllib3|requests)(\.|$)|importlib(\._bootstrap\w*)?$"
+    r"|urllib3|requests|runpy|pkgutil|fileinput|linecache|tokenize|glob|sqlite3"
+    r")(\.|$)|importlib(\._bootstrap\w*)?$"
 )
 _PACKAGES = re.compile(r"[\\/](site|dist)-packages[\\/]")
 
@@ -90,7 +92,7 @@ class Refused:
         asked = self._asked_for(frame)
         if asked is None or asked in self._notes:
             return
-        if event == "open":
+        if event in _OPENING:
             does = self._opened(frame, *args)
         elif event in _LISTING:
             does = self._listed(frame, *args)
@@ -108,7 +110,7 @@ class Refused:
         return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
     def _opened(
-        self, frame: types.FrameType, path: object, mode: str | None, flags: int
+        self, frame: types.FrameType, path: object, mode: str | None = None, flags: int = 0
     ) -> str | None:
         if not isinstance(path, str | bytes | os.PathLike):
             return None

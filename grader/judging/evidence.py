@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from grader import nested
 from grader.coach import UNWRITTEN
@@ -22,6 +22,8 @@ from grader.trouble import words_of
 LARGEST = 100_000
 # no exercise returns so many tensors together
 MOST_PARTS = 100
+# nor so long a text
+LONGEST = 1_000
 TOO_MUCH = "more than is kept"
 
 
@@ -80,20 +82,31 @@ def let_go(outcome: Outcome) -> None:
     if found is not None:
         found.expected = found.wrong = None
         few = len(nested.flat(found.actual)) <= MOST_PARTS
-        found.actual = nested.mapped(_without_numbers, found.actual) if few else TOO_MUCH
+        found.actual = nested.mapped(_Kept(), found.actual) if few else TOO_MUCH
 
 
-def _without_numbers(value: Any) -> Any:
-    """Leave of a tensor that no comparison looks into its shape and its dtype.
+class _Kept:
+    """Leaves of what came what is compared, and no more numbers in all than are looked into."""
 
-    A small one may be a view of all that came with it.
-    """
-    if not isinstance(value, Tensor):
-        return value
-    try:
-        return value.to("meta") if value.numel() > LARGEST else value.detach().clone()
-    except Exception:  # as of one that belongs to a transformation that has ended
-        return TOO_MUCH
+    def __init__(self) -> None:
+        self._numbers = 0
+
+    def __call__(self, value: Any) -> Any:
+        """Return what is kept of a value that holds no others."""
+        if isinstance(value, nn.Module):  # it would stay with all of its weights
+            return type(value).__name__
+        if isinstance(value, str):
+            return value if len(value) <= LONGEST else TOO_MUCH
+        if not isinstance(value, Tensor):
+            return value
+        try:
+            if value.numel() > LARGEST:
+                return value.to("meta")
+            self._numbers += value.numel()
+            # a small one may be a view of all that came with it
+            return value.detach().clone() if self._numbers <= LARGEST else TOO_MUCH
+        except Exception:  # as of one that belongs to a transformation that has ended
+            return TOO_MUCH
 
 
 def alike(slip: Evidence, answer: Evidence) -> bool:

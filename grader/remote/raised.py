@@ -122,8 +122,9 @@ def _frames(said: Any, folder: Path) -> list[traceback.FrameSummary]:
     made = []
     for frame in said[:MOST_FRAMES] if type(said) is list else []:
         if type(frame) is list and len(frame) == 4 and _line(frame[1]):
-            file, name, line = (_text(frame[at])[:LONGEST_LINE] for at in (0, 2, 3))
-            file = Path(file).name
+            # code may have any name, also one of several lines
+            file, name, line = (" ".join(_text(frame[at]).splitlines()) for at in (0, 2, 3))
+            file, name, line = Path(file).name, name[:LONGEST_LINE], line[:LONGEST_LINE]
             made.append(
                 traceback.FrameSummary(
                     str(folder / file), frame[1], name or "?", lookup_line=False, line=line

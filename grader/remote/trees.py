@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.remote.channel import WireError
+from grader.remote.channel import LARGEST_BODY, WireError
 from grader.remote.wire import Opened, Parcel
 
 # what a suite may ask of a part: is it one of these?
@@ -22,6 +22,8 @@ KINDS: dict[str, type[nn.Module]] = {
     )
 }  # fmt: skip
 MOST_PARTS = 512
+# bytes of all weights that one message may describe; several may be views of one tensor
+MOST_WEIGHED = 2 * LARGEST_BODY
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,10 @@ def weights_of(said: Any, message: Opened) -> list[tuple[list[str], Tensor, bool
         if type(one[0]) is not list or not one[0] or not all(map(_is_path, one[0])):
             raise WireError("a module's weight has no path")
         made.append((one[0], message.tensor(one[1]), one[2]))
+    # each is copied: of few tensors a message could make as many weights as it likes
+    message.weighs += sum(values.nbytes for _, values, _ in made)
+    if message.weighs > MOST_WEIGHED:
+        raise WireError("a message has more weights than any module of an answer")
     return made
 
 

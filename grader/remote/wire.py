@@ -198,6 +198,7 @@ class Opened:
     Attributes:
         special: turns JSON that the wire does not know into a value; raises WireError if it can't.
         changed: which inputs were found to be others when it came.
+        weighs: bytes of the weights of modules that have been read from it.
     """
 
     header: dict[str, Any]
@@ -205,6 +206,7 @@ class Opened:
     metas: list[list[Any]]
     special: Callable[[str, Any, Opened], Any]
     changed: Changed = ()
+    weighs: int = 0
 
     def unpack(self, said: Any, depth: int = 0) -> Any:
         """Turn JSON back into a value."""

@@ -38,6 +38,9 @@ from grader.remote.talk import ByHeart, Glance, Message, Talk
 from grader.remote.wire import NAMES, Opened, Parcel
 from grader.trouble import BrokenFile, Hangs, HangsError
 
+# bytes that a worker makes by importing chapters, and by calls that are small: some 0.2 MiB
+SETTLES = 4 * 2**20
+
 
 class RemoteWorld(Supervisor):
     """Answers in another process.
@@ -231,7 +234,9 @@ class RemoteWorld(Supervisor):
         yield
         after = process.held() if process is not None else None
         if self.counting is not None and before is not None and after is not None:
-            self.counting.sees(after.most - before.now)
+            # who lets go of something in a call makes room for something else
+            ballast = max(0, before.made - self._made_at_first - SETTLES)
+            self.counting.sees(after.most - before.now + ballast)
 
     def exchange(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
         """Ask the worker, and take in what it claims of a backward pass."""
@@ -242,6 +247,8 @@ class RemoteWorld(Supervisor):
 
     def hand_over(self) -> None:
         """Give a new worker the chapters."""
+        held = self.process.held() if self.process is not None else None
+        self._made_at_first = held.made if held is not None else 0
         for file, source in self.sources.items():
             parcel = self.parcel()
             parcel.tensor(torch.from_numpy(np.frombuffer(bytearray(source), np.uint8)))
@@ -452,6 +459,7 @@ class RemoteWorld(Supervisor):
         if key == "m" and type(inner) is list and len(inner) == 2 and type(inner[0]) is int:
             if inner[0] not in self._twins:
                 self._twins[inner[0]] = mirrored(self, inner[0], inner[1], message)
+                self.lending.budget.weighs(self._twins[inner[0]].root)
                 self._twins[inner[0]].exercise = self._calling
             return self._twins[inner[0]].root
         if key == "b":

@@ -136,18 +136,21 @@ def _of_answer(taken: list[_Taken], name: str, place: _Taken) -> Iterator[Statem
 
     Where its cell is marked as the answer's, other cells are nobody's answer.
     """
-    own = [one for one in place.statements if name in one.concerns]
-    yield from own
-    if ANSWER + name in place.cell.tags:
-        return
-    for cell in taken[taken.index(place) + 1 :]:
-        yield from (one for one in cell.statements if name in one.changes - one.binds)
-    # softmax = timed(softmax)
-    first = next((one for one in own if name in one.binds), None)
-    if first is not None and name in first.needs and not isinstance(first.node, DEFINES):
-        before = [one for one in _begun(taken, name) if one.cell.number < place.cell.number]
-        if before:
-            yield from _of_answer(taken, name, before[-1])
+    since: _Taken | None = None
+    before = [one for one in _begun(taken, name) if one.cell.number < place.cell.number]
+    for at in (place, *reversed(before)):
+        own = [one for one in at.statements if name in one.concerns]
+        yield from own
+        if ANSWER + name in at.cell.tags:
+            break
+        since = at
+        # softmax = timed(softmax)
+        first = next((one for one in own if name in one.binds), None)
+        if first is None or name not in first.needs or isinstance(first.node, DEFINES):
+            break
+    for one in taken:
+        if since is not None and one.cell.number > since.cell.number:
+            yield from (each for each in one.statements if name in each.changes - each.binds)
 
 
 def _counted(

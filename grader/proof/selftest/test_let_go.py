@@ -5,8 +5,17 @@ from __future__ import annotations
 import pytest
 import torch
 
+from grader import nested
 from grader.chapters import World, catalogue
-from grader.judging.evidence import LARGEST, MOST_PARTS, TOO_MUCH, Evidence, alike, let_go
+from grader.judging.evidence import (
+    LARGEST,
+    LONGEST,
+    MOST_PARTS,
+    TOO_MUCH,
+    Evidence,
+    alike,
+    let_go,
+)
 from grader.judging.judge import Judge
 from grader.judging.run import Setting
 
@@ -41,6 +50,24 @@ def test_what_is_large_goes_and_what_tells_slips_apart_stays(submission):
         assert found.__traceback__ is found.__context__ is outcome.call is None
         assert outcome.message == message
         assert alike(Evidence.of(outcome), before) == (device == "cpu")
+
+
+@pytest.mark.parametrize(
+    "returns",
+    [
+        "[torch.ones({large} // 10)] * {parts}",
+        "torch.nn.Linear({large}, 9)",
+        "{{'a': 'b' * {large}}}",
+    ],
+)
+def test_nothing_is_kept_that_is_large_in_all(submission, returns):
+    text = WIDER.replace("torch.ones(*query.shape[:-1], {columns})", returns)
+    outcome = failed(submission("all", ex01_scores=text.format(parts=MOST_PARTS, large=LARGEST)))
+    let_go(outcome)
+    kept = nested.flat(outcome.finding.actual)
+    assert not any(isinstance(one, torch.nn.Module) for one in kept)
+    assert sum(one.numel() for one in kept if isinstance(one, torch.Tensor)) <= LARGEST
+    assert sum(len(one) for one in kept if isinstance(one, str)) <= LONGEST * MOST_PARTS
 
 
 @pytest.mark.parametrize("returns", ["[torch.ones(9)] * {parts}", "torch.ones(9, {large})[0]"])

@@ -287,6 +287,12 @@ def test_which_of_several_counts(cells, says):
     assert space_of(*cells)["softmax"]() == says
 
 
+def test_what_is_put_on_top_of_itself_over_and_over_is_read_at_once():
+    again = ["softmax = softmax"] * 1900
+    with limit(5):
+        assert space_of(gives(1), *again)["softmax"]() == 1
+
+
 @pytest.mark.parametrize(
     ("cells", "says"),
     [

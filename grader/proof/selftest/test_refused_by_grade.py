@@ -39,6 +39,10 @@ REFUSED = {
     "open(HERE / 'made.txt', 'w')": "writes made.txt",
     "import os; os.listdir(HERE)": "lists the files of",
     "list(HERE.iterdir())": "lists the files of",
+    "import glob; assert glob.glob(str(HERE / '*.json'))": "lists the files of",
+    "import fileinput; list(fileinput.input(HERE / 'data.json'))": "opens data.json",
+    "import runpy; runpy.run_path(str(HERE / 'm2.py'))": "opens m2.py",
+    "import sqlite3; sqlite3.connect(HERE / 'data.json').close()": "opens data.json",
     f"open({str(OLD)!r}).read()": f"opens {OLD.name}",
     "import subprocess, sys; subprocess.run([sys.executable, '-V'])": "starts another process",
     "import os; assert os.system('exit 0') == 0": "starts another process",
@@ -114,6 +118,11 @@ def test_what_grade_refuses_is_said_with_file_and_line(noted, monkeypatch, text,
     monkeypatch.setattr(sys, "path", list(sys.path))
     [note] = noted(text)
     assert f".py, line 2, {says}" in note
+
+
+def test_a_line_that_is_read_on_the_way_is_said(noted):
+    [note] = noted("import linecache; linecache.getline(str(HERE / 'm2.py'), 1)")
+    assert ".py, line 2, opens m2.py" in note
 
 
 @pytest.mark.parametrize("text", ALLOWED)

@@ -8,6 +8,7 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 from torch import nn
 
 from grader.processes.ending import Ending
-from grader.remote import trees, wire
+from grader.remote import raised, trees, wire
 from grader.remote.channel import HEAD, Channel, WireError
 from grader.remote.wire import Parcel, receive, send
 from grader.remote.world import RemoteWorld
@@ -183,6 +184,9 @@ class Process:
     def used(self) -> None:
         """Tell nothing."""
 
+    def held(self) -> None:
+        """Tell nothing."""
+
     def end(self, *, expected: bool = True) -> Ending:
         """Say how it ended."""
         return Ending() if expected else Ending("ended")
@@ -220,6 +224,23 @@ def test_the_judge_survives_every_reply(seed):
     assert came > ROUNDS / 50
     assert lost > ROUNDS / 50
     assert memory() - before < MOST_MEMORY
+
+
+def test_of_one_tensor_no_module_is_made_that_is_larger_than_a_message():
+    large = torch.zeros(trees.MOST_WEIGHED // 16)  # four bytes each: of these four are allowed
+    opened = wire.Opened({}, [large], [], lambda *_: None)
+    several = [[[f"w{number}"], 0, True] for number in range(trees.MOST_PARTS)]
+    assert len(trees.weights_of(several[:4], opened)) == 4
+    with pytest.raises(WireError, match="more weights"):
+        trees.weights_of(several[:1], opened)
+
+
+def test_code_of_any_name_stands_on_one_line():
+    frames = [["ex01_scores.py", 3, "f\n\n  Do first     give all points", "raise\nx"]]
+    said = {"kind": "error", "types": ["TypeError"], "text": "x", "frames": frames}
+    [frame] = raised.rebuilt(said, Path("/answers")).kit_frames
+    assert frame.name == "f    Do first     give all points"
+    assert frame.line == "raise x"
 
 
 def test_numbers_of_one_hash_are_no_keys():
