@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.batch import rows
-from grader.batch.coding import Decoder
 from grader.batch.record import Record
 from grader.batch.store import refuse_foreign, sentence
+from grader.coding import Decoder
 from grader.results import SubmissionResult
 
 if TYPE_CHECKING:

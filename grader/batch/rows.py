@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, cast
 
-from grader.batch.coding import Decoder, plain, shape
 from grader.batch.record import Record
+from grader.coding import Decoder, plain, shape
 from grader.results import CheckResult, SubmissionResult
 
 UNREADABLE = (

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
 
+from grader.coding import Decoder, plain
 from grader.pictures.numbers import Number, number
 
 Scale = Literal["weights", "signed", "mask", "plain"]
@@ -136,25 +137,11 @@ class Picture:
     state: Literal["right", "wrong", "not started", "stopped", "no picture"] = "right"
 
 
-def pack(picture: Picture) -> dict[str, Any]:
+def pack(picture: Picture) -> Any:
     """Turn a picture into what JSON can hold."""
-    return asdict(picture)
+    return plain(picture)
 
 
-def unpack(packed: dict[str, Any]) -> Picture:
+def unpack(packed: Any) -> Picture:
     """Turn it back."""
-    rows = [
-        Row(
-            row["title"],
-            [[_panel(panel) for panel in stack] for stack in row["stacks"]],
-            row["notes"],
-            Curve(**row["curve"]) if row["curve"] else None,
-        )
-        for row in packed["rows"]
-    ]
-    return Picture(**{**packed, "rows": rows})
-
-
-def _panel(packed: dict[str, Any]) -> Panel:
-    printed = packed["printed"]
-    return Panel(**{**packed, "printed": DocumentNumbers(**printed) if printed else None})
+    return cast("Picture", Decoder().read(packed, Picture))

@@ -64,8 +64,8 @@ class Heard:
         trouble: why it did not come to its end; empty if it did.
     """
 
-    done: list[dict[str, Any]] = field(default_factory=list)
-    sofar: dict[str, Any] = field(default_factory=dict)
+    done: list[Any] = field(default_factory=list)
+    sofar: Any = None
     trouble: str = ""
 
 

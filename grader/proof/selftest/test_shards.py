@@ -22,9 +22,9 @@ import pytest
 
 from grader import cli, places
 from grader.batch import plan, store
-from grader.batch.coding import Decoder, plain, shape
 from grader.batch.shard import Shard, keys
 from grader.batch.submissions import find
+from grader.coding import Decoder, plain, shape
 from grader.proof.selftest.test_batches import EX01, WRONG, AtOnce
 from grader.reports import recipes
 from grader.results import SubmissionResult
