@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -19,7 +18,7 @@ from grader.course.tables import CourseError, did_you_mean
 from grader.course.times import Times
 from grader.naming import in_words
 from grader.reports import csv_report
-from grader.reports.text import for_log
+from grader.reports.text import tell
 from grader.results import CheckResult, ExerciseResult, Run, SubmissionResult
 from grader.whose import meant_by
 
@@ -46,7 +45,7 @@ def course_for(
     if path is None and not rules:
         return None
     if path is not None and asked is None:
-        _tell(f"by the rules of {path}")
+        tell(f"by the rules of {path}")
     return read(path, known.names(), rules)
 
 
@@ -92,7 +91,7 @@ def scored(
     if course is None:
         return run
     for student in unknown_students(course, run):
-        _tell(f"`{student}` has an extension, and no submission is called so, or several")
+        tell(f"`{student}` has an extension, and no submission is called so, or several")
     times = _times(course, submissions)
     if times.name:
         _tell_of_others(times, run)
@@ -142,13 +141,13 @@ def _tell_of_columns(course: Course, known: Sequence[str]) -> None:
     for name in course.columns:
         if name not in known:
             meant = did_you_mean(name, known)
-            _tell(f"[columns] `{name}`: the csv report has no such column{meant}")
+            tell(f"[columns] `{name}`: the csv report has no such column{meant}")
     called: dict[str, list[str]] = {}
     for name in known:
         called.setdefault(course.columns.get(name, name), []).append(f"`{name}`")
     for title, alike in called.items():
         if len(alike) > 1:
-            _tell(f"[columns] {in_words(alike)} would be called `{title}`: give each its own name")
+            tell(f"[columns] {in_words(alike)} would be called `{title}`: give each its own name")
 
 
 def _tell_of_others(times: Times, run: Run) -> None:
@@ -156,11 +155,11 @@ def _tell_of_others(times: Times, run: Run) -> None:
     meant = meant_by(times.students, [one.identity for one in run.submissions])
     handed_in = {one.identity for one in run.submissions if not one.problem}
     for student in sorted(set(times.students) - set(meant.values())):
-        _tell(f"`{student}` stands in {times.name}, and no submission is called so, or several")
+        tell(f"`{student}` stands in {times.name}, and no submission is called so, or several")
     for student in sorted(handed_in - set(meant)):
-        _tell(f"`{student}` does not stand in {times.name}: taken as in time")
+        tell(f"`{student}` does not stand in {times.name}: taken as in time")
     if times.several:
-        _tell(f"{times.name} has several times of one chapter, the latest counts: "
+        tell(f"{times.name} has several times of one chapter, the latest counts: "
               f"{listed(times.several)}")  # fmt: skip
 
 
@@ -182,7 +181,3 @@ def _times(course: Course, submissions: Sequence[Submission] | None) -> Times:
             'handed_in = "times.csv", a table with the columns id and time'
         )
     return times_of_files(submissions)
-
-
-def _tell(sentence: str) -> None:
-    print(f"grader: {for_log(sentence)}", file=sys.stderr)

@@ -7,7 +7,6 @@ import math
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from grader.batch.shard import Shard, shard_of
 from grader.batch.spread import Piece, spread
 from grader.naming import in_words
 from grader.reports.parts_line import parts_line
+from grader.reports.text import tell
 from grader.results import Run
 from grader.workers import cores
 
@@ -99,8 +99,7 @@ def grade_on(cluster: Cluster, batch: Parted, grade_part: GradePart) -> Run:
         spread(pieces, jobs_of, room, line)
     found = [part for part in map(part_in, files.values()) if part is not None]
     run, _ = joined(found)
-    for sentence in differing_machines(found):
-        print(f"grader: {sentence}", file=sys.stderr)
+    tell(*differing_machines(found))
     return run
 
 
@@ -127,7 +126,6 @@ def _shared_seed(files: dict[Shard, Path], asked: int | None) -> int:
             kept.refuse_another(shard)
             seed, earlier = kept.seed(asked)
         if earlier:
-            says = f"seed {seed}, as before in {file.parent}; --seed N takes another"
-            print(f"grader: {says}", file=sys.stderr)
+            tell(f"seed {seed}, as before in {file.parent}; --seed N takes another")
         asked = seed
     return seed

@@ -30,7 +30,7 @@ from grader.chapters import Catalogue, Exercise, catalogue
 from grader.course.settings import NAME, Course
 from grader.hearings.hearing import Limits
 from grader.reports import table
-from grader.reports.text import for_log
+from grader.reports.text import tell
 from grader.results import DeviceState, Earlier, Run, SubmissionResult
 from grader.sandbox import Isolation, SandboxError, offered
 
@@ -74,11 +74,11 @@ def grade(request: GradeRequest) -> int:
     for_one = request.wanted.is_for_one
     everything = find(request.paths, told, _own_files(request), one=for_one)
     batch = sorted_out(everything, request.duplicates)
-    _tell(*told.notes, *([] if request.duplicates else _several(batch)))
+    tell(*told.notes, *([] if request.duplicates else _several(batch)))
     by = keys(batch, shard)
     submissions = [one for one in batch if shard.holds(by[one.identity])]
     if not shard.is_whole:
-        _tell(f"{shard}: {len(submissions) or 'none'} of the {len(batch)} submissions")
+        tell(f"{shard}: {len(submissions) or 'none'} of the {len(batch)} submissions")
     count = len(submissions)
     wanted = request.wanted
     reports = reports_for(wanted, count)
@@ -98,7 +98,7 @@ def grade(request: GradeRequest) -> int:
             run, unchanged, problem = _run_here(request, part, chosen, named)
     except StopAsked as stop:
         with contextlib.suppress(OSError):  # the terminal may be what is gone
-            print(f"grader: {_farewell(stop, len(submissions), request.results)}", file=sys.stderr)
+            tell(_farewell(stop, len(submissions), request.results))
         return 128 + stop.number
     except NoJudge as none:
         raise ValueError(str(none)) from none
@@ -108,13 +108,13 @@ def grade(request: GradeRequest) -> int:
         run = replace(run, submissions=best)
     elsewhere = [identity for identity, key in by.items() if not shard.holds(key)]
     run = reports.with_absent(scored(course, run, chosen, submissions), elsewhere)
-    _tell(*reports.in_doubt(run))
+    tell(*reports.in_doubt(run))
     try:
         reports.write(run)
     finally:  # in this order: nobody may read on what is printed
         table.show(run, unchanged)
         if problem:
-            print(f"grader: {request.results} is not complete: {problem}", file=sys.stderr)
+            tell(f"{request.results} is not complete: {problem}")
     if run.reasons and request.device != "auto":
         return 2  # what was asked for could not be run; all the rest is graded
     return int(any(submission.problem for submission in run.submissions))
@@ -152,9 +152,9 @@ def _run_here(
     usable = try_devices(devices, isolation, limits.memory, by_name=by_name)
     _refuse(request, usable)
     devices, said = usable.devices, {**said, **dict.fromkeys(usable.reasons, "absent")}
-    _tell(*usable.sentences)
+    tell(*usable.sentences)
     if usable.jobs(jobs) < jobs:
-        _tell(f"{usable.most} at a time: the device's memory holds no more of {limits.memory} MB")
+        tell(f"{usable.most} at a time: the device's memory holds no more of {limits.memory} MB")
         jobs = usable.jobs(jobs)
     with _kept(request, shard) as (kept, seed):
         plan = GradingPlan(
@@ -256,15 +256,10 @@ def _folders(paths: Sequence[Path], batch: Sequence[Submission]) -> list[Path]:
     if len(whole) > 1 or len(batch) < 2:
         for path in whole:
             if (path / NAME).is_file():
-                _tell(f"{path / NAME} does not count: say --course, if it is yours")
+                tell(f"{path / NAME} does not count: say --course, if it is yours")
         return []
     handed_in = {submission.path for submission in batch}
     return [path for path in whole if path.is_dir() and path not in handed_in]
-
-
-def _tell(*sentences: str) -> None:
-    for sentence in sentences:
-        print(f"grader: {for_log(sentence)}", file=sys.stderr)
 
 
 def _run(
@@ -334,8 +329,7 @@ def _kept(request: GradeRequest, shard: Shard) -> Iterator[tuple[store.Store | N
             raise ValueError(SHARED_SEED)
         seed, earlier = kept.seed(request.seed)
         if earlier:
-            says = f"seed {seed}, as before in {request.results}; --seed N takes another"
-            print(f"grader: {says}", file=sys.stderr)
+            tell(f"seed {seed}, as before in {request.results}; --seed N takes another")
         yield kept, seed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from grader.batch.parts import part_in
 from grader.batch.wanted import Wanted, reports_for
 from grader.chapters import catalogue
 from grader.reports import table
-from grader.reports.text import for_log
+from grader.reports.text import tell
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def merge(request: MergeRequest) -> int:
         says = f"{path} holds no run yet: grade into it first"
         if not request.partial or not begun:
             raise ValueError(says)
-        _tell(says)
+        tell(says)
     if any(part.record.duplicates == "best" for part in begun):
         raise ValueError(
             "these results were graded with --duplicates best, and hold all that was handed in: "
@@ -51,12 +50,11 @@ def merge(request: MergeRequest) -> int:
     course = course_for(request.wanted.course, request.wanted.rules, (), known)
     if course is None:
         for name in dict.fromkeys(part.record.course for part in begun if part.record.course):
-            _tell(f"scores are the kit's own: say --course FILE to score by {name} again")
+            tell(f"scores are the kit's own: say --course FILE to score by {name} again")
     named = begun[0].record.exercises
     run = scored(course, run, [one for one in known.exercises() if one.full in named])
     run = reports.with_absent(run)
-    for sentence in (*differing_machines(begun), *map(str, gaps), *reports.in_doubt(run)):
-        _tell(sentence)
+    tell(*differing_machines(begun), *map(str, gaps), *reports.in_doubt(run))
     try:
         reports.write(run)
     finally:  # in this order: nobody may read on what is printed
@@ -64,7 +62,3 @@ def merge(request: MergeRequest) -> int:
     if any(part.record.in_vain for part in begun):
         return 2  # as the parts have ended
     return int(bool(gaps) or any(submission.problem for submission in run.submissions))
-
-
-def _tell(sentence: str) -> None:
-    print(f"grader: {for_log(sentence)}", file=sys.stderr)
