@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.batch import store
-from grader.batch.executors import Kind, Needs, executor
+from grader.batch.executors import Kind, executor
 from grader.batch.join import differing_machines, joined
 from grader.batch.parts import part_in
 from grader.batch.shard import Shard, shard_of
@@ -45,49 +45,44 @@ class Cluster:
     options: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Parted:
-    """A batch that is to be graded in parts.
+def grade_on(
+    cluster: Cluster,
+    count: int,
+    folder: Path,
+    grade_part: GradePart,
+    *,
+    jobs: int | None,
+    memory: int,
+    gpu: bool,
+    seed: int | None,
+) -> Run:
+    """Grade all parts of a batch as jobs, and put them together.
 
-    Attributes:
+    Args:
+        cluster: where.
         count: how many submissions there are.
         folder: for the parts' results, which a stopped run goes on from.
+        grade_part: grades a part with so many jobs and this seed into a results file, and says why
+            it cannot, if so; it is called in another process, maybe on another machine.
         jobs: how many submissions each job grades at a time, if that is said.
         memory: megabytes for each submission.
         gpu: whether a GPU is needed.
         seed: of the inputs, if it is said.
-    """
-
-    count: int
-    folder: Path
-    jobs: int | None
-    memory: int
-    gpu: bool
-    seed: int | None
-
-
-def grade_on(cluster: Cluster, batch: Parted, grade_part: GradePart) -> Run:
-    """Grade all parts as jobs, and put them together.
-
-    Args:
-        cluster: where.
-        batch: what.
-        grade_part: grades a part with so many jobs and this seed into a results file, and says why
-            it cannot, if so; it is called in another process, maybe on another machine.
 
     Raises:
         ValueError: it cannot be done; where arguments are the reason, nothing was started.
         StopAsked: by a signal; no job is left.
     """
     own = len(cores.mine()) or os.cpu_count() or 1
-    jobs = batch.jobs or (CORES if cluster.kind == "slurm" else 1)
+    jobs = jobs or (CORES if cluster.kind == "slurm" else 1)
     room = MOST if cluster.kind == "slurm" else max(1, own // jobs)
-    folder = Path(os.path.abspath(batch.folder))
+    folder = Path(os.path.abspath(folder))
     logs = folder / JOBS
-    files = _files(folder, cluster.shards, max(math.ceil(batch.count / IN_A_PART), min(room, own)))
-    needs = Needs(jobs, jobs * batch.memory, batch.gpu)
-    jobs_of = executor(cluster.kind, logs, needs, cluster.options)
-    seed = _shared_seed(files, batch.seed)
+    files = _files(folder, cluster.shards, max(math.ceil(count / IN_A_PART), min(room, own)))
+    jobs_of = executor(
+        cluster.kind, logs, cluster.options, cores=jobs, memory=jobs * memory, gpu=gpu
+    )
+    seed = _shared_seed(files, seed)
     # nobody is at work on the files, so whoever still waits for these has lost his time
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
@@ -95,7 +90,7 @@ def grade_on(cluster: Cluster, batch: Parted, grade_part: GradePart) -> Run:
         Piece(str(shard), functools.partial(grade_part, shard, file, jobs, seed))
         for shard, file in files.items()
     ]
-    with parts_line(batch.count, len(pieces)) as line:
+    with parts_line(count, len(pieces)) as line:
         spread(pieces, jobs_of, room, line)
     found = [part for part in map(part_in, files.values()) if part is not None]
     run, _ = joined(found)

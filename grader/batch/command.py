@@ -14,7 +14,7 @@ from pathlib import Path
 from grader import __version__
 from grader.batch import store
 from grader.batch.by_course import course_for, score_of, scored, tables_of_times
-from grader.batch.cluster import Cluster, Parted, grade_on
+from grader.batch.cluster import Cluster, grade_on
 from grader.batch.devices import Usable, devices_of, named_in, try_devices
 from grader.batch.duplicates import Rule, best_of, several, sorted_out
 from grader.batch.names import listed
@@ -193,9 +193,10 @@ def _run_in_parts(request: GradeRequest, cluster: Cluster, count: int) -> Run:
         wanted=Wanted(course=request.wanted.course, rules=request.wanted.rules),
         duplicates="each" if request.duplicates == "best" else request.duplicates,
     )
-    batch = Parted(count, folder, request.jobs, request.memory, devices != ("cpu",),
-                   request.seed)  # fmt: skip
-    return grade_on(cluster, batch, partial(_grade_part, part))
+    return grade_on(
+        cluster, count, folder, partial(_grade_part, part), jobs=request.jobs,
+        memory=request.memory, gpu=devices != ("cpu",), seed=request.seed,
+    )  # fmt: skip
 
 
 def _grade_part(request: GradeRequest, shard: Shard, file: Path, jobs: int, seed: int) -> str:

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,29 +19,18 @@ MINUTES = {"slurm": 60, "local": 10**6}
 OURS = ("array", "output", "error", "open_mode", "signal", "wrap")
 
 
-@dataclass(frozen=True)
-class Needs:
-    """What a job is to have.
-
-    Attributes:
-        cores: of the processor.
-        memory: in megabytes.
-        gpu: whether it needs one.
-    """
-
-    cores: int
-    memory: int
-    gpu: bool
-
-
-def executor(kind: Kind, folder: Path, needs: Needs, options: Sequence[str]) -> Any:
+def executor(
+    kind: Kind, folder: Path, options: Sequence[str], *, cores: int, memory: int, gpu: bool
+) -> Any:
     """Return submitit's executor; nothing is started.
 
     Args:
         kind: of cluster.
         folder: for what the jobs are told, and what they say.
-        needs: of each job.
         options: KEY=VALUE, as sbatch takes them.
+        cores: of the processor, for each job.
+        memory: megabytes for each job.
+        gpu: whether each needs one.
 
     Raises:
         ValueError: it cannot be had here, or an option makes no sense.
@@ -54,7 +42,7 @@ def executor(kind: Kind, folder: Path, needs: Needs, options: Sequence[str]) -> 
         raise ValueError(says) from problem
     if not hasattr(signal, "SIGUSR2"):
         raise ValueError("--cluster: submitit does not run on this system: use --shard and `merge`")
-    own = _slurm(needs, options) if kind == "slurm" else _local(needs, options)
+    own = _slurm(cores, memory, gpu, options) if kind == "slurm" else _local(gpu, options)
     try:
         made = {"slurm": submitit.SlurmExecutor, "local": submitit.LocalExecutor}[kind](folder)
     except RuntimeError as problem:
@@ -64,12 +52,12 @@ def executor(kind: Kind, folder: Path, needs: Needs, options: Sequence[str]) -> 
     return made
 
 
-def _slurm(needs: Needs, options: Sequence[str]) -> dict[str, Any]:
+def _slurm(cores: int, memory: int, gpu: bool, options: Sequence[str]) -> dict[str, Any]:
     more = dict(map(_option, options))
-    own: dict[str, Any] = {"job_name": NAME, "time": MINUTES["slurm"], "cpus_per_task": needs.cores}
+    own: dict[str, Any] = {"job_name": NAME, "time": MINUTES["slurm"], "cpus_per_task": cores}
     if not any(key.startswith("mem") for key in more):
-        own["mem"] = f"{needs.memory}M"
-    if needs.gpu and not any(key.startswith(("gres", "gpus")) for key in more):
+        own["mem"] = f"{memory}M"
+    if gpu and not any(key.startswith(("gres", "gpus")) for key in more):
         own["gpus_per_node"] = 1
     # as sbatch spells them, and in the place of ours: who knows Slurm need not learn submitit
     return own | {"additional_parameters": more}
@@ -86,11 +74,11 @@ def _option(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _local(needs: Needs, options: Sequence[str]) -> dict[str, Any]:
+def _local(gpu: bool, options: Sequence[str]) -> dict[str, Any]:
     if options:
         raise ValueError(f"--cluster-option {options[0]}: only --cluster slurm has options")
     own: dict[str, Any] = {"timeout_min": MINUTES["local"]}
-    if needs.gpu:
+    if gpu:
         # submitit counts from 0, whichever were left to this process
         named = os.environ.get("CUDA_VISIBLE_DEVICES", "")
         gpus = [int(one) for one in named.split(",") if one.isdecimal()] or [0]
