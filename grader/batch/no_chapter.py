@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from grader.batch.member import Member
 from grader.batch.names import listed
@@ -14,30 +13,18 @@ WANTED = "ex*.py or ex*.ipynb"
 COMPILED = (".pyc", ".pyo")
 
 
-@dataclass(frozen=True)
-class Instead:
-    """What may lie there instead of chapters.
-
-    Attributes:
-        is_one: tells whether a member is one.
-        advice: what to do.
-    """
-
-    is_one: Callable[[Member], bool]
-    advice: str
-
-
 def _ends(*endings: str) -> Callable[[Member], bool]:
     return lambda member: member.type == "file" and member.name.lower().endswith(endings)
 
 
-# the first that is there is most likely what was meant to be handed in
-KINDS = (
-    Instead(_ends(*LARGEST), "give each file the name of its chapter, such as ex01_scores.py"),
-    Instead(_ends(*COMPILED), "Python has made that: hand in the .py that it is made of"),
-    Instead(_ends(*ARCHIVES, *OTHER_ARCHIVES), "it is not opened here: hand in what is in it"),
-    Instead(lambda one: one.type == "link", "links are not followed: hand in the files"),
-    Instead(lambda _: True, "hand in the code itself, in files called as the chapters are"),
+# what may lie there instead, and what to do then; the first that is there is most likely what was
+# meant to be handed in
+KINDS: tuple[tuple[Callable[[Member], bool], str], ...] = (
+    (_ends(*LARGEST), "give each file the name of its chapter, such as ex01_scores.py"),
+    (_ends(*COMPILED), "Python has made that: hand in the .py that it is made of"),
+    (_ends(*ARCHIVES, *OTHER_ARCHIVES), "it is not opened here: hand in what is in it"),
+    (lambda one: one.type == "link", "links are not followed: hand in the files"),
+    (lambda _: True, "hand in the code itself, in files called as the chapters are"),
 )
 
 
@@ -62,6 +49,6 @@ def nothing_called_so(names: Sequence[str]) -> str:
 
 
 def _instead(files: Sequence[Member]) -> str:
-    kind = next(kind for kind in KINDS if any(map(kind.is_one, files)))
-    names = [one.path.name for one in files if kind.is_one(one)]
-    return f"it holds no {WANTED}, but {listed(names)}: {kind.advice}"
+    is_one, advice = next(kind for kind in KINDS if any(map(kind[0], files)))
+    names = [one.path.name for one in files if is_one(one)]
+    return f"it holds no {WANTED}, but {listed(names)}: {advice}"
