@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from grader.batch.by_course import course_for, scored
@@ -15,27 +14,23 @@ from grader.reports import table
 from grader.reports.text import tell
 
 
-@dataclass(frozen=True)
-class MergeRequest:
-    """What the user asked for, as given."""
-
-    results: Sequence[Path]
-    wanted: Wanted
-    partial: bool = False
-
-
-def merge(request: MergeRequest) -> int:
+def merge(results: Sequence[Path], wanted: Wanted, partial: bool) -> int:
     """Merge and report; the exit status is 1 if somebody could not be graded, or is missing.
+
+    Args:
+        results: the files.
+        wanted: the reports.
+        partial: whether parts may be missing.
 
     Raises:
         ValueError: arguments that make no sense, or results that cannot be one run.
         OSError: a file cannot be read, or a report not be written.
     """
-    found = {path: part_in(path) for path in request.results}
+    found = {path: part_in(path) for path in results}
     begun = [part for part in found.values() if part is not None]
     for path in (path for path, part in found.items() if part is None):
         says = f"{path} holds no run yet: grade into it first"
-        if not request.partial or not begun:
+        if not partial or not begun:
             raise ValueError(says)
         tell(says)
     if any(part.record.duplicates == "best" for part in begun):
@@ -43,11 +38,11 @@ def merge(request: MergeRequest) -> int:
             "these results were graded with --duplicates best, and hold all that was handed in: "
             "`grade` again with the same --results makes any report, and grades nothing anew"
         )
-    run, gaps = joined(begun, request.partial)
-    reports = reports_for(request.wanted, len(run.submissions))
-    reports.refuse_overwriting((*request.wanted.read, *request.results))
+    run, gaps = joined(begun, partial)
+    reports = reports_for(wanted, len(run.submissions))
+    reports.refuse_overwriting((*wanted.read, *results))
     known = catalogue()
-    course = course_for(request.wanted.course, request.wanted.rules, (), known)
+    course = course_for(wanted.course, wanted.rules, (), known)
     if course is None:
         for name in dict.fromkeys(part.record.course for part in begun if part.record.course):
             tell(f"scores are the kit's own: say --course FILE to score by {name} again")

@@ -23,10 +23,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Merge and report."""
-    from grader.batch.merge import MergeRequest, merge
+    from grader.batch.merge import merge
 
-    request = MergeRequest(given.results, reporting.wanted(given), given.partial)
     try:
-        return merge(request)
+        return merge(given.results, reporting.wanted(given), given.partial)
     except (ValueError, OSError) as problem:
         raise UsageError(problem) from problem
