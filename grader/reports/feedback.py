@@ -26,8 +26,8 @@ def write(run: Run, path: Path) -> None:
     pages = environment()
     told = for_students(run).submissions
     members = {
-        member: _as(way.kind, submission, page_of(pages, run, submission))
-        for member, (submission, way) in ways_back(told, file_names(told)).items()
+        member: _as(kind, submission, page_of(pages, run, submission))
+        for member, (submission, kind) in ways_back(told, file_names(told)).items()
     }
     path.write_bytes(_archive(members))
 
