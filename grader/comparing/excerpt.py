@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
+
+from grader.written.cells import first_line
 
 CHAPTER = re.compile(r"\bex\d\d_")
 Named = ast.FunctionDef | ast.ClassDef | ast.Assign
@@ -56,7 +58,7 @@ def excerpt(
     pieces = [_cut(lines, node, refusals=refusals) for node in nodes]
     apart = "\n\n\n".join(pieces)
     everything = set[str]().union(*(_used(node, refusals=refusals) for node in nodes))
-    return Excerpt(apart, _first(main), frozenset(_strange(tree, everything, exercises)))
+    return Excerpt(apart, first_line(main), frozenset(_strange(tree, everything, exercises)))
 
 
 def defines(node: ast.stmt) -> Iterator[str]:
@@ -84,11 +86,6 @@ def _strange(tree: ast.Module, used: set[str], exercises: Collection[str]) -> It
             yield from (one.name for one in node.names if CHAPTER.match(one.name))
 
 
-def _first(node: ast.stmt) -> int:
-    decorators: Iterable[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(one.lineno for one in decorators)])
-
-
 def _cut(lines: list[str], node: ast.stmt, *, refusals: bool) -> str:
     """Return a statement's lines, without docstrings and, if so wished, without refusals."""
     gone = list(_docstrings(node))
@@ -96,7 +93,7 @@ def _cut(lines: list[str], node: ast.stmt, *, refusals: bool) -> str:
     dropped = {number for one in gone for number in range(one.lineno, (one.end_lineno or 0) + 1)}
     inner = dropped & {number + 1 for number in dropped}
     kept: list[str] = []
-    for number in range(_first(node), (node.end_lineno or node.lineno) + 1):
+    for number in range(first_line(node), (node.end_lineno or node.lineno) + 1):
         if number in dropped:
             # so does a comment on it
             while kept and kept[-1].lstrip().startswith("#") and number not in inner:

@@ -6,6 +6,8 @@ import ast
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.written.cells import first_line
+
 NAMED = (ast.FunctionDef, ast.ClassDef)
 
 
@@ -82,7 +84,7 @@ def _lines(lines: list[str], nodes: list[ast.stmt]) -> str:
     """Return the nodes' lines, and the comments between them."""
     if not nodes:
         return ""
-    first = min(d.lineno for d in [nodes[0], *getattr(nodes[0], "decorator_list", [])])
+    first = first_line(nodes[0])
     while first > 1 and lines[first - 2].startswith("#"):
         first -= 1
     return "\n".join(lines[first - 1 : nodes[-1].end_lineno]).strip("\n")

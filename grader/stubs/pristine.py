@@ -14,6 +14,7 @@ from pathlib import Path
 
 from grader import places
 from grader.stubs.text import lines_of, span_of
+from grader.written.cells import first_line
 
 COPY = Path(__file__).parent
 
@@ -93,17 +94,15 @@ def _public(tree: ast.Module) -> list[ast.FunctionDef | ast.ClassDef]:
 
 def _function(node: ast.FunctionDef, lines: list[bytes], full: str) -> bytes:
     first = node.body[0]
-    start = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
     kept = first.end_lineno if ast.get_docstring(node) is not None else first.lineno - 1
     raises = " " * first.col_offset + f'raise NotImplementedError("{full}")\n'
-    return b"".join(lines[start:kept]) + raises.encode()
+    return b"".join(lines[first_line(node) - 1 : kept]) + raises.encode()
 
 
 def _class(node: ast.ClassDef, lines: list[bytes], full: str) -> bytes:
     methods = [f for f in node.body if isinstance(f, ast.FunctionDef)]
     asked = [f for f in methods if not f.name.startswith("_") or f.name.startswith("__")]
-    start = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
-    head = b"".join(lines[start : node.body[0].end_lineno])
+    head = b"".join(lines[first_line(node) - 1 : node.body[0].end_lineno])
     return head + b"".join(b"\n" + _function(f, lines, full) for f in asked)
 
 

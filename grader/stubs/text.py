@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from grader.written.cells import first_line
+
 LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 DEFINITION = re.compile(rb"(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)")
 INDENTED_COMMENT = re.compile(rb"[ \t]+#")
@@ -57,14 +59,13 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 def span_of(node: ast.stmt, lines: list[bytes]) -> Span:
     """Return a statement's lines, with its decorators, and comments that are indented below it."""
-    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
     end = node.end_lineno or node.lineno
     below = end
     while below < len(lines) and (not lines[below].strip() or INDENTED_COMMENT.match(lines[below])):
         below += 1
         if INDENTED_COMMENT.match(lines[below - 1]):
             end = below
-    return Span(first - 1, end)
+    return Span(first_line(node) - 1, end)
 
 
 def defined_at(lines: list[bytes]) -> list[tuple[str, int]]:
