@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
-from grader.processes.ending import Ending
-from grader.remote.channel import Channel
-from grader.remote.used import Held, Used
+if TYPE_CHECKING:
+    from grader.workers.forked import Forked
+    from grader.workers.spawned import Spawned
 
-
-class Process(Protocol):
-    """A worker that has been started.
-
-    Attributes:
-        channel: the judge's end of the pipe.
-    """
-
-    channel: Channel
-
-    def used(self) -> Used | None:
-        """Return what it has used of the processor, where that can be told."""
-
-    def held(self) -> Held | None:
-        """Return the memory that it holds, where that can be told."""
-
-    def end(self, *, expected: bool = True) -> Ending:
-        """End it with all that it has started; say how it had ended, if that was not expected."""
+Process: TypeAlias = "Forked | Spawned"
