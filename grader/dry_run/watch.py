@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-
-class Watcher(Protocol):
-    """Is told what a GPU would not do, or would have to wait for."""
-
-    def refuse(self, func: Any, culprit: Tensor, others: Sequence[Tensor]) -> None:
-        """CUDA refuses an operation: `culprit` is on another device than `others`. Raises."""
-
-    def numpy(self, value: Tensor) -> None:
-        """NumPy is asked for the numbers of a tensor on a GPU."""
-
-    def waits(self) -> None:
-        """A number is read from a GPU."""
-
-    def crosses(self, value: Tensor) -> None:
-        """The numbers of a tensor of the CPU are copied to a GPU."""
+if TYPE_CHECKING:
+    from grader.dry_run.trip import Trip
 
 
 class Now:
     """What runs at this moment.
 
     Attributes:
-        watcher: is told.
+        watcher: is told what a GPU would not do, or would have to wait for.
         given: while a call of torch's mixes devices, the tensors of the CPU that the answer has
             handed to it, and what was made of them inside, each with the one that was handed.
             Another tensor of the CPU is torch's own, and would be on the GPU.
     """
 
-    watcher: Watcher | None = None
+    watcher: Trip | None = None
     given: dict[int, tuple[Tensor, Tensor]] | None = None
 
 
