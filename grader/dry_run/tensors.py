@@ -81,7 +81,7 @@ class Elsewhere(torch.Tensor):
     def numpy(self, *_: Any, **__: Any) -> Any:
         """Refuse, as on a GPU."""
         if Now.watcher is not None:
-            Now.watcher.numpy(self)
+            Now.watcher.numpy()
         raise TypeError(
             f"can't convert {self.place} device type tensor to numpy. Use Tensor.cpu() to copy the "
             "tensor to host memory first."

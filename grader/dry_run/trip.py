@@ -168,7 +168,7 @@ class Trip:
             f"{where_is(others[0])} and {where_is(culprit)}! (in {func.overloadpacket.__name__})"
         )
 
-    def numpy(self, value: Tensor) -> None:  # noqa: ARG002
+    def numpy(self) -> None:
         """NumPy is asked for the numbers of a tensor on a GPU."""
         self.add(words.numpy(self._now()))
 
