@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from grader.reports.next_step import NextStep, next_step
 from grader.results import ExerciseResult, counting
 from grader.trial.plan import DEVICE, Plan
 from grader.watching.verdict import Known, Verdict
 from grader.written.folder import Folder
+
+if TYPE_CHECKING:
+    from grader.watching.lines import WatchLines
+    from grader.watching.screen import Screen
 
 KEYS = (
     ("h", "hint"), ("o", "open next"), ("g", "go on"), ("a", "run all"), ("l", "list"),
@@ -72,14 +76,5 @@ What = Literal[
 ]
 
 
-class Show(Protocol):
-    """A way to show it: on a whole screen, or as lines."""
-
-    def start(self) -> None:
-        """Begin, while PyTorch is being loaded."""
-
-    def show(self, view: View, what: What) -> None:
-        """Show what is new."""
-
-    def leave(self) -> None:
-        """Leave the terminal to others."""
+# how it is shown: on a whole screen, or as lines
+Show: TypeAlias = "Screen | WatchLines"
