@@ -22,9 +22,8 @@ def run(given: argparse.Namespace) -> int:
     """Compare: 0 something was solved, 1 nothing was."""
     from rich.console import Console
 
-    from grader.comparing import screen
+    from grader.comparing import LEFT_OUT, anything_there, screen
     from grader.comparing.compare import compare
-    from grader.comparing.here import LEFT_OUT, anything_there
     from grader.showing.run import ShowError
     from grader.trial import StartError
 

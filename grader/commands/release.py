@@ -27,8 +27,8 @@ def run(given: argparse.Namespace) -> int:
     """Prove the pack and write it."""
     from grader.chapters.catalogue import stems as all_stems
     from grader.naming import chapters
+    from grader.release import ReleaseError
     from grader.release.pack import pack
-    from grader.release.trouble import ReleaseError
     from grader.release.write import refuse_what_is_there, release
 
     folder: Path = given.folder

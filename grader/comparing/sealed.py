@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict
 from typing import Any
 
-from grader.comparing.here import FOLDER
+from grader.comparing import FOLDER
 from grader.comparing.seal import NoKey, key_of, opened
 from grader.comparing.ways import Ways
 

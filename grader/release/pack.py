@@ -14,11 +14,10 @@ from grader.finishing import NEEDS
 from grader.notebooks.chapter import read_chapter
 from grader.notebooks.write import NoNbformat, notebook
 from grader.quiz import chapter as quiz
-from grader.release import without_answers
+from grader.release import ReleaseError, without_answers
 from grader.release.record import record
 from grader.release.sealing import sealed_ways
 from grader.release.texts import project_file, readme
-from grader.release.trouble import ReleaseError
 from grader.written.started import FUNCTIONS, is_stub
 
 ARITHMETIC = "grader.suite.arithmetic"
@@ -33,7 +32,7 @@ PARTS = {
     "coach": "__init__ common downhill error_slips errors known_errors relations rows_so_far",
     "commands": "__init__ board compare finish hint notebook output quiz reset show usage watch "
                 "why",
-    "comparing": "__init__ child compare excerpt here screen seal sealed style ways",
+    "comparing": "__init__ child compare excerpt screen seal sealed style ways",
     "comparing/questions": "__init__",
     "quiz": "__init__ asked chapter question replies standing talk",
     "remote": "__init__ context",

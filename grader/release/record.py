@@ -20,7 +20,7 @@ from grader.judging.recorded import chapter as files
 from grader.judging.run import Setting, run
 from grader.pictures.drawings import drawings_in
 from grader.pictures.model import Picture
-from grader.release.trouble import ReleaseError
+from grader.release import ReleaseError
 from grader.showing.sketch import Sketch
 from grader.showing.workbench import Workbench
 from grader.suite.check import Check

@@ -12,7 +12,7 @@ from grader.chapters import Chapter, Exercise, World, catalogue
 from grader.comparing.kit import ways_in_kit
 from grader.comparing.seal import key_of, on_the_edge, seal
 from grader.comparing.sealed import packed, questions
-from grader.release.trouble import ReleaseError
+from grader.release import ReleaseError
 
 FOLDER = "grader/comparing/sealed"
 

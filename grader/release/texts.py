@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from grader.release.trouble import ReleaseError
+from grader.release import ReleaseError
 
 # a student has no solutions: what the read-me says of them, and what it says instead
 INSTEAD = {

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from grader.release.trouble import ReleaseError
+from grader.release import ReleaseError
 
 TOP = "attention-kit"
 FIRST = 946_684_800  # the year 2000 in seconds

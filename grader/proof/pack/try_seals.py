@@ -23,7 +23,7 @@ from try_all import LIMIT, disarm, found_in, modules  # type: ignore[import-not-
 
 def main() -> None:
     """Try everything."""
-    from grader.comparing.here import FOLDER
+    from grader.comparing import FOLDER
     from grader.comparing.sealed import questions
 
     only = sys.argv[1] if len(sys.argv) > 1 else ""

@@ -10,10 +10,10 @@ import zlib
 import pytest
 import torch
 
+from grader import comparing as here
 from grader import places
 from grader.chapters import World, catalogue
 from grader.cli import main
-from grader.comparing import here
 from grader.comparing.excerpt import excerpt
 from grader.comparing.kit import ways_in_kit
 from grader.comparing.screen import folded

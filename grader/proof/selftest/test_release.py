@@ -17,10 +17,9 @@ from grader.chapters import catalogue
 from grader.cli import main
 from grader.coach import declared
 from grader.proof.selftest.packs import run_in
-from grader.release import without_answers
+from grader.release import ReleaseError, without_answers
 from grader.release.pack import pack
 from grader.release.texts import project_file, readme
-from grader.release.trouble import ReleaseError
 
 
 @pytest.fixture
