@@ -7,7 +7,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from grader.batch.grade import grade_one
@@ -20,17 +19,10 @@ from grader.hearings.process import GradingError, JudgeProcess
 from grader.results import CheckResult, SubmissionResult
 from grader.workers import cores
 
+# a submission's place in the batch, its result, and whether it was known before
+Graded = tuple[int, SubmissionResult, bool]
 AfterEach = Callable[[SubmissionResult, bool], None]
 STOPPING = 20.0
-
-
-@dataclass(frozen=True)
-class Graded:
-    """A submission's result, its index in the batch, and whether it was known before."""
-
-    index: int
-    result: SubmissionResult
-    known: bool
 
 
 def side_by_side(
@@ -51,9 +43,9 @@ def side_by_side(
             for slot in slots:
                 slot.start()
             while len(results) < len(submissions):
-                done = _next(said, len(results))
-                results[done.index] = done.result
-                after_each(done.result, done.known)
+                place, result, known = _next(said, len(results))
+                results[place] = result
+                after_each(result, known)
         except BaseException:
             waiting.clear()
             _end(slots)
@@ -118,7 +110,7 @@ class Slot(threading.Thread):
             with self._reader:
                 for place, submission in self._mine():
                     result, known = self._graded(submission)
-                    self._said.put(Graded(place, result, known))
+                    self._said.put((place, result, known))
         except BatchStopped:
             pass
         except BaseException as problem:
