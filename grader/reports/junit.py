@@ -45,13 +45,11 @@ def _suite(run: Run, submission: SubmissionResult, place: int) -> ElementTree.El
         cases.append(_ungradable(submission.problem))
     kinds = Counter(child.tag for case in cases for child in case)
     name = for_log(one_line(submission.identity)) or "submission"
-    suite = ElementTree.Element("testsuite", name=name, package=name, id=str(place))
-    suite.set("tests", str(len(cases)))
-    suite.set("failures", str(kinds["failure"]))
-    suite.set("errors", str(kinds["error"]))
-    suite.set("skipped", str(kinds["skipped"]))
-    suite.set("time", "0")
-    suite.set("hostname", "localhost")
+    suite = ElementTree.Element(
+        "testsuite", name=name, package=name, id=str(place), tests=str(len(cases)),
+        failures=str(kinds["failure"]), errors=str(kinds["error"]), skipped=str(kinds["skipped"]),
+        time="0", hostname="localhost",
+    )  # fmt: skip
     properties = ElementTree.SubElement(suite, "properties")
     for key, value in _properties(run, submission):
         ElementTree.SubElement(properties, "property", name=key, value=value)
@@ -99,8 +97,7 @@ def _case(exercise: ExerciseResult, check: CheckResult) -> ElementTree.Element:
 
 def _ungradable(problem: str) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname="submission", name="can be graded", time="0")
-    said = for_log(shown(problem))
-    child = ElementTree.SubElement(case, "error", message=for_log(one_line(problem)))
-    child.set("type", "ungradable")
-    child.text = said
+    said = for_log(one_line(problem))
+    child = ElementTree.SubElement(case, "error", message=said, type="ungradable")
+    child.text = for_log(shown(problem))
     return case
