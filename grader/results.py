@@ -209,32 +209,24 @@ class SubmissionResult:
 
     def score(self, device: str) -> Fraction | None:
         """Add up the points of a device; None where it was not run."""
-        if device not in self.devices:
-            return None
-        return sum((e.earned(device) for e in self.of("core")), Fraction(0))
+        core = (e.earned(device) for e in self.of("core"))
+        return sum(core, Fraction(0)) if device in self.devices else None
 
     def beyond(self, device: str) -> Fraction | None:
         """Add up the points beyond the seven chapters; None where nothing of it was run."""
-        further = self.of("beyond")
-        if device not in self.devices or not further:
-            return None
-        return sum((e.earned(device) for e in further), Fraction(0))
+        further = self.of("beyond") if device in self.devices else ()
+        return sum((e.earned(device) for e in further), Fraction(0)) if further else None
 
     def follow_through(self, device: str) -> Fraction | None:
         """Add up the points as if an earlier slip cost nothing in later functions."""
-        if device not in self.devices:
-            return None
-        return sum((e.follow_through(device) for e in self.of("core")), Fraction(0))
-
-    @property
-    def possible(self) -> Fraction:
-        """The points of the exercises that were graded, beyond the seven apart."""
-        return sum((exercise.points for exercise in self.of("core")), Fraction(0))
+        core = (e.follow_through(device) for e in self.of("core"))
+        return sum(core, Fraction(0)) if device in self.devices else None
 
     @property
     def maximum(self) -> Fraction:
-        """What the score is out of, also where nothing could be graded."""
-        return self.possible if self.exercises else self.out_of
+        """What the score is out of, beyond the seven apart, also where nothing could be graded."""
+        possible = sum((exercise.points for exercise in self.of("core")), Fraction(0))
+        return possible if self.exercises else self.out_of
 
     @property
     def counted(self) -> str:
