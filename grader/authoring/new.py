@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from grader.chapters.tracks import track_said
 from grader.results import TRACKS
 
 STEM = re.compile(r"ex(\d\d)_([a-z][a-z0-9_]*)")
+# what the four files import
+TAKEN = frozenset((
+    "Case", "Float", "ModuleCase", "Task", "Tensor", "check", "checks_by_law", "nn", "reference",
+    "refusal", "same", "torch",
+))  # fmt: skip
 
 
 class NotWritten(Exception):
@@ -32,9 +38,7 @@ def write(stem: str, names: list[str]) -> list[Path]:
     if found is None:
         raise NotWritten(f"`{stem}` is no chapter's name, such as ex14_running")
     names = names or [found.group(2)]
-    for name in names:
-        if not name.isidentifier() or name.startswith("_"):
-            raise NotWritten(f"`{name}` is no name of a function or a class")
+    _refuse_strange(names)
     paths = list(places.files_of(stem))
     taken = next((path for path in paths if path.exists()), None)
     if taken is not None:
@@ -55,3 +59,12 @@ def write(stem: str, names: list[str]) -> list[Path]:
     for path, text in zip(paths, made, strict=True):
         path.write_text(text, encoding="utf-8")
     return paths
+
+
+def _refuse_strange(names: list[str]) -> None:
+    for name in names:
+        known = keyword.iskeyword(name) or name in TAKEN
+        if not name.isidentifier() or name.startswith("_") or known:
+            raise NotWritten(f"`{name}` is no name of a function or a class of yours")
+        if names.count(name) > 1:
+            raise NotWritten(f"`{name}` is named twice")

@@ -136,6 +136,7 @@ def catalogue(without: frozenset[str] = frozenset()) -> Catalogue:
 @functools.cache
 def _catalogue(without: frozenset[str]) -> Catalogue:
     read = {stem: _read(stem) for stem in stems() if stem not in without}
+    _refuse_a_name_twice({stem: tasks for stem, (tasks, _, _) in read.items()})
     tracks = {stem: _track(stem) for stem in read}
     weights = {
         track: sum(task.points for stem in read if tracks[stem] == track for task in read[stem][0])
@@ -155,6 +156,18 @@ def _catalogue(without: frozenset[str]) -> Catalogue:
         )
         chapters.append(Chapter(stem, exercises, references))
     return Catalogue(tuple(chapters))
+
+
+def _refuse_a_name_twice(read: dict[str, list[Task]]) -> None:
+    """Refuse an exercise that is called like one of another chapter: commands go by the name."""
+    first: dict[str, str] = {}
+    for stem, tasks in read.items():
+        for task in tasks:
+            other = first.setdefault(task.name, stem)
+            if other != stem:
+                coach = places.COACH / f"{stem}.py"
+                says = f"{other} has a `{task.name}` already: a name means one function"
+                raise ChapterError(coach, line_of(coach, f'"{task.name}"'), says)
 
 
 def _read(stem: str) -> tuple[list[Task], list[Check], dict[str, Any]]:
@@ -221,7 +234,10 @@ def _refuse_incomplete(
     for task in tasks:
         line = line_of(coach, f'"{task.name}"')
         if not any(check.core for check in checks if check.exercise == task.name):
-            says = f"{task.name} has no core check, so it would be solved by anything"
+            says = (
+                f"{task.name} has no core check, so it would be solved by anything: are its cases "
+                "handed to `globals().update(checks_by_law(CASES))`?"
+            )
             raise ChapterError(suite, line_of(suite, f'"{task.name}"'), says)
         if task.name not in references and _is_whole():
             says = (
@@ -230,7 +246,8 @@ def _refuse_incomplete(
             )
             raise ChapterError(suite, 0, says)
         if len(task.hints) != 3 or not all(task.hints):
-            raise ChapterError(coach, line, f"{task.name} needs three hints")
+            says = f"{task.name} needs three hints, and has {len(task.hints)}: is a comma missing?"
+            raise ChapterError(coach, line, says)
         if type(task.points) is not int or task.points < 1:
             says = f"{task.name} has to be worth a point or more, a whole number of them"
             raise ChapterError(coach, line, says)

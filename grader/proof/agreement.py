@@ -6,11 +6,14 @@ import ast
 import doctest
 import re
 from pathlib import Path
+from types import ModuleType
 
 from grader import places
 from grader.author_errors import defined_at, located, reading
 from grader.chapters import Catalogue, World
+from grader.chapters.catalogue import suite_path
 from grader.proof.figure import Figure
+from grader.trouble import BrokenFile
 
 DIFFICULTY = re.compile(r"Difficulty (\d) of 5, about (\d+) minutes?\.")
 
@@ -21,6 +24,7 @@ def agreement(catalogue: Catalogue) -> Figure:
     for chapter in catalogue.chapters:
         for path in places.files_of(chapter.stem):
             _none_twice(path, figure)
+        _no_assert(suite_path(chapter.stem), figure)
         stubs = _public(places.EXERCISES / f"{chapter.stem}.py")
         solved = _public(places.SOLUTIONS / f"{chapter.stem}.py")
         for exercise in chapter.exercises:
@@ -54,6 +58,16 @@ def _none_twice(path: Path, figure: Figure) -> None:
             before = first.setdefault(node.name, node.lineno)
             again = f"{located(path, node.lineno)}: {node.name} takes the place of line {before}'s"
             figure.count(before == node.lineno, again)
+
+
+def _no_assert(suite: Path, figure: Figure) -> None:
+    """Count asserts in a suite: who fails one is told that the kit is at fault."""
+    with reading(suite):
+        nodes = ast.walk(ast.parse(suite.read_text(encoding="utf-8"), str(suite)))
+    for node in nodes:
+        if isinstance(node, ast.Assert):
+            says = "an assert blames the kit for an answer: say it with `same`, `equal` or `holds`"
+            figure.count(False, f"{located(suite, node.lineno)}: {says}")
 
 
 def _at(stem: str, name: str) -> str:
@@ -100,13 +114,26 @@ def _docstrings(node: ast.FunctionDef | ast.ClassDef) -> str:
     return "\n".join([own, *inner] if isinstance(node, ast.ClassDef) else [own])
 
 
+def imported(world: World, stem: str) -> ModuleType:
+    """Import a chapter.
+
+    Raises:
+        ChapterError: it stops; the error says where.
+    """
+    with reading(world.path(stem)):
+        try:
+            return world.load(stem)
+        except BrokenFile as broken:
+            raise broken.root.cause from None
+
+
 def examples(catalogue: Catalogue, known: Catalogue) -> Figure:
     """Run the docstrings' examples against the solutions; `known` holds every chapter."""
     figure = Figure("docstring examples pass")
     world = World(places.SOLUTIONS, known.names())
     runner = doctest.DocTestRunner(verbose=False)
     for chapter in catalogue.chapters:
-        module = world.load(chapter.stem)
+        module = imported(world, chapter.stem)
         found = doctest.DocTestFinder(recurse=True).find(module, chapter.stem, extraglobs=None)
         with_examples = {test.name.split(".")[1] for test in found if test.examples}
         for exercise in chapter.exercises:

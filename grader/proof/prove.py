@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
+import re
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from grader.judging.misfits import demands_refusal
 from grader.judging.outcome import Outcome
 from grader.judging.recognise import SlipMemory
 from grader.judging.run import Setting, run
-from grader.proof.agreement import agreement, examples
+from grader.proof.agreement import agreement, examples, imported
 from grader.proof.devices.agree import dry_runs_agree
 from grader.proof.devices.caught import mistakes_caught, right_programs_let_through
 from grader.proof.failure import failure
@@ -37,6 +38,8 @@ from grader.proof.stubs import stubs_put_back
 
 # `grade` takes a new seed each time: so many others are tried on the solutions and the slips
 OTHER_SEEDS = 5
+# what Python says of a function that does not take what it is called with
+OTHER_PARAMETERS = re.compile(r"\(\) (takes|missing) .*argument|\(\) got an unexpected keyword")
 # of so many slips or spoils, and of so many variants, one is also judged from another process:
 # which, hangs on the seed
 JUDGED, JUDGED_VARIANTS = 5, 3
@@ -139,6 +142,8 @@ def stubs_not_started(exercises: list[Exercise], setting: Setting) -> Figure:
     """Every check says of its stub that it is not started."""
     figure = Figure("checks that call a stub not started")
     world = World(places.EXERCISES, catalogue().names())
+    for stem in dict.fromkeys(exercise.stem for exercise in exercises):
+        imported(world, stem)
     for exercise in exercises:
         figure.count(world.is_stub(exercise.full), f"{exercise.full} is not told as a stub")
         for check in exercise.checks:
@@ -237,7 +242,11 @@ def slips_rejected_and_named(exercise: Exercise, setting: Setting) -> list[Figur
         rejected.count(bool(failed), f"{which} passes every check: {alike_it}")
         if not failed:
             continue
-        unknown = next((o.error for o in outcomes if isinstance(o.error, NameError)), None)
+        errors = (outcome.error for outcome in outcomes)
+        names = (one for one in errors if isinstance(one, NameError))
+        unknown: BaseException | None = next(names, None)
+        if OTHER_PARAMETERS.search(str(failed[0].error)):
+            unknown = failed[0].error
         if unknown is not None:
             named.count(False, f"{which} stops with {type(unknown).__name__}: {unknown}")
             continue

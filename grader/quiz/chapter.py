@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from grader.author_errors import reading
 from grader.quiz.asked import Asked
 from grader.quiz.question import Question, questions_in
 
@@ -22,9 +23,11 @@ def questions(stem: str) -> list[Question]:
     path = DRAWN / f"{stem}.json"
     if path.is_file():
         return [_from_json(one) for one in json.loads(path.read_text(encoding="utf-8"))]
-    if not (WRITTEN / f"{stem}.py").is_file():
+    written = WRITTEN / f"{stem}.py"
+    if not written.is_file():
         return []
-    return questions_in(importlib.import_module(f"grader.quiz.questions.{stem}"))
+    with reading(written):
+        return questions_in(importlib.import_module(f"grader.quiz.questions.{stem}"))
 
 
 def drawn(stem: str) -> bytes:

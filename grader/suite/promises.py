@@ -113,6 +113,8 @@ def cited(citation: Citation, docstring: str, page: dict[str, str]) -> str | Non
     """Return the sentence that a citation means; None if there is no such sentence, or several."""
     if isinstance(citation, Rule):
         return page.get(citation.name)
+    if not isinstance(citation, str):
+        return None
     known = sentences(docstring)
     if citation == RETURNS:
         return next((one.text for one in known if one.section == "Returns"), None)

@@ -68,6 +68,9 @@ def test_what_new_writes_is_proved_and_counts(kit):
     done = run(kit, "grader", "new", "ex16_layers", "weigh", "2Layers")
     assert done.returncode == 2
     assert "`2Layers` is no name of a function or a class" in done.stderr
+    for names, says in ((("class",), "`class` is no name"), (("a", "a"), "`a` is named twice")):
+        done = run(kit, "grader", "new", "ex16_layers", *names)
+        assert says in done.stderr
     done = run(kit, "grader", "check", NEW, "--jobs", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "slips named                                  2/2" in done.stdout
@@ -158,6 +161,10 @@ WRITTEN = [
      "test_advance_by_hand takes the place of line "),
     (SUITE, "CASES = [", 'EXPLAINS = ("Take",)\nCASES = [', "EXPLAINS is a dict"),
     (COACH, "mean = (total + token)", "mean = (totl + token)", "stops with NameError: name 'totl'"),
+    (COACH, "mean_kept_for_the_sum(state, token)", "mean_kept_for_the_sum(state, token, more)",
+     "stops with TypeError: "),
+    (SUITE, "def test_advance_by_hand(answer, draw):\n",
+     "def test_advance_by_hand(answer, draw):\n    assert draw\n", "an assert blames the kit"),
     (STUBS, f'    raise NotImplementedError("{STEM}.advance")\n', "    pass\n",
      f'has to end with `raise NotImplementedError("{STEM}.advance")`'),
     (STUBS, "about 10 minutes", "about 9 minutes", "the coach says 'Difficulty 2 of 5, about 10"),
