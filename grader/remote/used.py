@@ -29,12 +29,10 @@ class Held:
     Attributes:
         now: what it holds.
         most: what it has held at most until now.
-        made: what it holds now but for pages of files, such as code that is loaded late.
     """
 
     now: int
     most: int
-    made: int
 
 
 def used_by(process: int) -> Used | None:

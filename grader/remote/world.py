@@ -38,9 +38,6 @@ from grader.remote.talk import ByHeart, Glance, Message, Talk
 from grader.remote.wire import NAMES, Opened, Parcel
 from grader.trouble import BrokenFile, Hangs, HangsError
 
-# bytes that a worker makes by importing chapters, and by calls that are small: some 0.2 MiB
-SETTLES = 4 * 2**20
-
 
 class RemoteWorld(Supervisor):
     """Answers in another process.
@@ -234,9 +231,7 @@ class RemoteWorld(Supervisor):
         yield
         after = process.held() if process is not None else None
         if self.counting is not None and before is not None and after is not None:
-            # who lets go of something in a call makes room for something else
-            ballast = max(0, before.made - self._made_at_first - SETTLES)
-            self.counting.sees(after.most - before.now + ballast)
+            self.counting.sees(after.most - before.now)
 
     def exchange(self, kind: str, say: dict[str, Any], parcel: Parcel | None = None) -> Opened:
         """Ask the worker, and take in what it claims of a backward pass."""
@@ -247,8 +242,6 @@ class RemoteWorld(Supervisor):
 
     def hand_over(self) -> None:
         """Give a new worker the chapters."""
-        held = self.process.held() if self.process is not None else None
-        self._made_at_first = held.made if held is not None else 0
         for file, source in self.sources.items():
             parcel = self.parcel()
             parcel.tensor(torch.from_numpy(np.frombuffer(bytearray(source), np.uint8)))

@@ -278,8 +278,7 @@ class Forked:
             now = sizes(self._number)
         except OSError:
             return None
-        made = now.get("RssAnon", 0) + now.get("RssShmem", 0)
-        return Held(now.get("VmRSS", 0), now.get("VmHWM", 0), made)
+        return Held(now.get("VmRSS", 0), now.get("VmHWM", 0))
 
     def end(self, *, expected: bool = True) -> Ending:
         """End it with all that it has started; say how it had ended, if that was not expected."""
