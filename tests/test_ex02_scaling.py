@@ -276,7 +276,7 @@ def test_score_spread_leaves_the_global_generator(answer, draw):
     got = answer.score_spread(7, 50, draw.generator(1))
     after = answer.random_states()
     near_root(number(got, str(draw.place)), 7, 50)
-    # who switches gradients on at the end may be called with them off
+    # that gradients are switched on at the end is seen only where they were off
     with torch.no_grad(), situation("gradients off"):
         number(answer.score_spread(7, 50, draw.generator(1)), str(draw.place))
     holds(

@@ -26,7 +26,9 @@ _ALONE = "`grade` runs chapters without the files beside them"
 _LISTS = f"lists the files of {{}}: {_ALONE}: write what you need of them into the chapter"
 _OPENS = f"opens {{}}: {_ALONE}: put what it holds into the chapter"
 _IMPORTS = f"imports {{}}: {_ALONE}: move what you need into the chapter"
-_IMPORTS_KIT = "imports {}, which `grade` keeps out of reach: move what you need into the chapter"
+_IMPORTS_KIT = (
+    "imports {}: `grade` keeps the kit out of reach: move what you need of it into the chapter"
+)
 _WRITES = "writes {}: `grade` lets a chapter write only to the temporary folder: use `tempfile`"
 _PROGRAM = "starts another process: `grade` refuses that: do the work in the chapter itself"
 _NET = "opens a socket: `grade` has no network: put what comes from there into the chapter"
@@ -37,8 +39,7 @@ _PLAIN = {
     **dict.fromkeys(("socket.__new__", "socket.getaddrinfo"), _NET),
 }
 _LISTING = ("os.listdir", "os.scandir")
-_OPENING = ("open", "sqlite3.connect")
-_EVENTS = frozenset((*_PLAIN, *_LISTING, *_OPENING, "import"))
+_EVENTS = frozenset((*_PLAIN, *_LISTING, "open", "sqlite3.connect", "import"))
 # what stands between a line of a chapter and that for which it calls them
 _CARRIERS = re.compile(
     r"(codecs|io|pathlib|gzip|bz2|lzma|zipfile|tarfile|shutil|configparser|numpy|pandas|torch"
@@ -64,6 +65,7 @@ class Refused:
         self._on = True
         python = (sys.prefix, sys.base_prefix, sys.exec_prefix)
         self._there = tuple(map(_real, (*python, "/proc", "/sys", "/dev", os.devnull)))
+        self._kit = _real(Path(__file__).parents[1])
         self._temporary, self._began = (_real(tempfile.gettempdir()),), time.time()
 
         # Python tells of much more, and a bound method would cost five times as much each time
@@ -92,8 +94,10 @@ class Refused:
         asked = self._asked_for(frame)
         if asked is None or asked in self._notes:
             return
-        if event in _OPENING:
+        if event == "open":
             does = self._opened(frame, *args)
+        elif event == "sqlite3.connect":
+            does = self._connected(frame, *args)
         elif event in _LISTING:
             does = self._listed(frame, *args)
         else:
@@ -110,7 +114,7 @@ class Refused:
         return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
     def _opened(
-        self, frame: types.FrameType, path: object, mode: str | None = None, flags: int = 0
+        self, frame: types.FrameType, path: object, mode: str | None, flags: int
     ) -> str | None:
         if not isinstance(path, str | bytes | os.PathLike):
             return None
@@ -128,7 +132,14 @@ class Refused:
         if real in self._written or not os.path.isfile(real):
             return None
         imports = frame.f_globals.get("__name__") == "importlib._bootstrap_external"
+        if imports and _within(real, (self._kit,)):
+            return None  # `kit_imported` says so
         return (_IMPORTS if imports else _OPENS).format(_source(name) if imports else name)
+
+    def _connected(self, frame: types.FrameType, path: object) -> str | None:
+        # of no absolute path it is made in the temporary folder there
+        absolute = isinstance(path, str | bytes | os.PathLike) and os.path.isabs(os.fsdecode(path))
+        return self._opened(frame, path, None, 0) if absolute else None
 
     def _listed(self, frame: types.FrameType, path: object = None) -> str | None:
         imports = frame.f_globals.get("__name__", "").startswith("importlib.")
@@ -158,11 +169,11 @@ def kit_imported(chapter: Source, path: Path) -> list[str]:
         chapter: the source.
         path: of the file that it was read from.
     """
-    if chapter.problem or _KIT.encode() not in chapter.text:
+    if chapter.problem or not re.search(rb"\b(from|import)\s[^#\n]*\bgrader\b", chapter.text):
         return []
     try:
         codes = compiled(chapter.text, path)
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # as its import does
         return []
     return [
         f"{Path(file).name}, line {line}, {_IMPORTS_KIT.format(module)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from pathlib import Path
@@ -12,10 +13,11 @@ from grader.chapters.tracks import track_said
 from grader.results import TRACKS
 
 STEM = re.compile(r"ex(\d\d)_([a-z][a-z0-9_]*)")
-# what the four files import
+# what the four files import and define
 TAKEN = frozenset((
-    "Case", "Float", "ModuleCase", "Task", "Tensor", "check", "checks_by_law", "nn", "reference",
-    "refusal", "same", "torch",
+    "CASES", "Case", "EXPLAINS", "FORMULA", "Float", "ModuleCase", "REFUSALS", "TRACK", "Task",
+    "Tensor", "check", "checks_by_law", "nn", "reference", "refusal", "same", "torch",
+    *keyword.kwlist, *dir(builtins),
 ))  # fmt: skip
 
 
@@ -63,8 +65,9 @@ def write(stem: str, names: list[str]) -> list[Path]:
 
 def _refuse_strange(names: list[str]) -> None:
     for name in names:
-        known = keyword.iskeyword(name) or name in TAKEN
-        if not name.isidentifier() or name.startswith("_") or known:
-            raise NotWritten(f"`{name}` is no name of a function or a class of yours")
-        if names.count(name) > 1:
+        if not name.isidentifier() or name.startswith("_"):
+            raise NotWritten(f"`{name}` is no name of a function or a class")
+        if name in TAKEN:
+            raise NotWritten(f"`{name}` is a word of Python's, or of what the files import")
+        if [one.lower() for one in names].count(name.lower()) > 1:
             raise NotWritten(f"`{name}` is named twice")

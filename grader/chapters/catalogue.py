@@ -246,7 +246,8 @@ def _refuse_incomplete(
             )
             raise ChapterError(suite, 0, says)
         if len(task.hints) != 3 or not all(task.hints):
-            says = f"{task.name} needs three hints, and has {len(task.hints)}: is a comma missing?"
+            few = isinstance(task.hints, str) or len(task.hints) < 3
+            says = f"{task.name} needs three hints{': is a comma missing?' if few else ''}"
             raise ChapterError(coach, line, says)
         if type(task.points) is not int or task.points < 1:
             says = f"{task.name} has to be worth a point or more, a whole number of them"

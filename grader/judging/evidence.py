@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -81,20 +82,37 @@ def let_go(outcome: Outcome) -> None:
     found = outcome.finding
     if found is not None:
         found.expected = found.wrong = None
-        few = len(nested.flat(found.actual)) <= MOST_PARTS
+        few = _has_few_parts(found.actual)
         found.actual = nested.mapped(_Kept(), found.actual) if few else TOO_MUCH
 
 
+def _has_few_parts(value: Any) -> bool:
+    """Tell whether a value has few parts, containers and keys among them."""
+    waiting, parts = [value], 0
+    while waiting and parts <= MOST_PARTS:
+        one = waiting.pop()
+        parts += 1
+        if isinstance(one, dict) and any(len(str(key)) > LONGEST for key in one):
+            return False
+        inner = list(one.values()) if isinstance(one, dict) else one
+        if isinstance(inner, list | tuple):
+            parts += len(inner) if len(inner) > MOST_PARTS else 0
+            waiting += inner[:MOST_PARTS]
+    return parts <= MOST_PARTS
+
+
 class _Kept:
-    """Leaves of what came what is compared, and no more numbers in all than are looked into."""
+    """Keeps of what came only what is compared, and not more numbers in all than are looked at."""
 
     def __init__(self) -> None:
         self._numbers = 0
 
     def __call__(self, value: Any) -> Any:
         """Return what is kept of a value that holds no others."""
-        if isinstance(value, nn.Module):  # it would stay with all of its weights
+        if isinstance(value, nn.Module | np.ndarray):  # it would stay with all of its numbers
             return type(value).__name__
+        if isinstance(value, list | tuple | dict):  # deeper than anybody looks
+            return TOO_MUCH
         if isinstance(value, str):
             return value if len(value) <= LONGEST else TOO_MUCH
         if not isinstance(value, Tensor):

@@ -120,11 +120,12 @@ def imported(world: World, stem: str) -> ModuleType:
     Raises:
         ChapterError: it stops; the error says where.
     """
-    with reading(world.path(stem)):
-        try:
-            return world.load(stem)
-        except BrokenFile as broken:
+    try:
+        return world.load(stem)
+    except BrokenFile as broken:
+        with reading(world.path(broken.root.stem)):
             raise broken.root.cause from None
+        raise
 
 
 def examples(catalogue: Catalogue, known: Catalogue) -> Figure:

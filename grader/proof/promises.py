@@ -67,6 +67,9 @@ def _not_there(exercise: Exercise, citation: Citation) -> str:
     if isinstance(citation, Rule):
         place = located(path, line_of(path, f'Rule("{citation.name}")'))
         return f"{place}: exercises/RULES.md has no rule {citation.name!r}"
+    if not isinstance(citation, str):
+        says = f"{exercise.name} cites {citation!r}, which is neither a sentence nor a Rule"
+        return f"{located(path, 0)}: {says}"
     if not citation:
         return f"{located(path, 0)}: {exercise.name}'s stub has nothing under Returns to cite"
     place = located(path, line_of(path, citation))

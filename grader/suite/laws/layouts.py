@@ -16,7 +16,7 @@ from grader.suite.draw import Draw
 
 
 def strides(answer: Any, draw: Draw, case: Case) -> None:
-    """Inputs whose memory is not in order give the same output."""
+    """Inputs whose memory is not in order, or a part of more of it, give the same output."""
     for name in BATCHED if case.batch else ALONE:
         given = case.given(draw)
         want = case.want(given)
