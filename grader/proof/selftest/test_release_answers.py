@@ -28,6 +28,7 @@ class Cache:
 """
 
 
+@pytest.mark.slow
 def test_nothing_that_can_be_called_is_an_answer(released, tmp_path):
     save(tmp_path / "calls.pt")
     *found, last = run_in(released, str(TRY_ALL), str(tmp_path / "calls.pt")).stdout.splitlines()
